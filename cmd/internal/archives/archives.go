@@ -1,4 +1,5 @@
-// Package archives has the commands that read, check, cut, join and change archives: pmdumplog, pmlogextract, pmlogsummary, pcp archive and their like.
+// Package archives registers the commands that read, check, cut, join and change archives: pmdumplog, pmlogextract, pmlogsummary, pcp archive and
+// others.
 package archives
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// Commands returns the table of these commands, in the order in which help lists them.
+// Commands returns the table of these commands, in the order of the help.
 func Commands() []*cli.Command {
 	return []*cli.Command{
 		dumplog.Command,

@@ -24,11 +24,11 @@ import (
 
 const start = 1700000000
 
-// An option changes what newArchive writes.
+// An option changes the archive that newArchive writes.
 type option func(*archive.WriterConfig)
 
-// newArchive writes an archive with a record a second, of which the instances
-// change with each, and returns its base name.
+// newArchive writes an archive with a record per second, each with different instances,
+// and returns its base name.
 func newArchive(t testing.TB, version, records int, opts ...option) string {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "a")
@@ -93,7 +93,7 @@ func command(t testing.TB, args ...string) (out string, status int) {
 	return b.String(), status
 }
 
-// must is command for what must work.
+// must is command for calls that must succeed.
 func must(t testing.TB, args ...string) string {
 	t.Helper()
 	out, status := command(t, args...)
@@ -103,7 +103,8 @@ func must(t testing.TB, args ...string) string {
 	return out
 }
 
-// text is what an archive holds, without how: times to the microsecond.
+// text returns the contents of an archive regardless of their encoding, with times to the
+// microsecond.
 func text(t testing.TB, base string) string {
 	t.Helper()
 	a, err := archive.Open(base)
@@ -157,7 +158,7 @@ func TestList(t *testing.T) {
 	for i := range lines {
 		f := strings.Fields(lines[i])
 		if len(f) > 8 && i > 0 && i < 4 {
-			f[8] = "SIZE" // depends on how well it is compressed
+			f[8] = "SIZE" // depends on the compression
 		}
 		lines[i] = strings.Join(f, " ")
 	}
@@ -216,7 +217,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestConvert goes through all formats and back.
+// TestConvert converts to all formats and back.
 func TestConvert(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		base := newArchive(t, version, 300)
@@ -267,7 +268,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestNoFit tries what version 2 has no place for.
+// TestNoFit tries contents that version 2 cannot represent.
 func TestNoFit(t *testing.T) {
 	for what, o := range map[string]option{
 		"2040":      func(c *archive.WriterConfig) { c.Label.Start = pcp.Timestamp{Sec: 2210000000} },
@@ -291,8 +292,8 @@ func TestNoFit(t *testing.T) {
 	}
 }
 
-// TestRepair damages an archive in several ways, and looks what is left. What
-// is lost where is for package archive/repair to test.
+// TestRepair damages an archive in several ways, and checks the repaired archive.
+// Package archive/repair tests the details of the loss.
 func TestRepair(t *testing.T) {
 	write := func(path string, off int64, data string) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -359,7 +360,7 @@ func TestRepair(t *testing.T) {
 			t.Errorf("%s: %d records left, want %v", tt.name, n, tt.records)
 		}
 
-		// As JSON it is the same list, with the loss summed up at the end.
+		// JSON output has the same list, with the total loss at the end.
 		out, status = command(t, "repair", "--json", base, base+"j")
 		if status != tt.status {
 			t.Errorf("%s: --json exits with %d", tt.name, status)
@@ -379,7 +380,7 @@ func TestRepair(t *testing.T) {
 			t.Errorf("%s: %d records, %d losses; %s: %v", tt.name, n, losses, lines[len(lines)-1], err)
 		}
 
-		// In place the same comes out, and the damaged files have another name.
+		// A repair in place has the same result, and renames the damaged files.
 		if out, status := command(t, "repair", "-q", "-i", base); status != tt.status || out != "" {
 			t.Errorf("%s: -q -i: %d %s", tt.name, status, out)
 		}
@@ -401,7 +402,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestRepairStops looks whether nothing is left of a repair that is ended.
+// TestRepairStops checks that an interrupted repair leaves no files.
 func TestRepairStops(t *testing.T) {
 	base := newArchive(t, 3, 100)
 	if err := os.Truncate(base+".0", 3000); err != nil {
@@ -425,8 +426,8 @@ func TestRepairStops(t *testing.T) {
 	}
 }
 
-// TestRepairKilled kills repairs at any moment. There is the damaged archive, by
-// its name or as NAME.damaged; a new one is there as a whole or not at all.
+// TestRepairKilled kills repairs at any moment. The damaged archive still exists, by
+// its name or as NAME.damaged; a new archive is complete or does not exist.
 func TestRepairKilled(t *testing.T) {
 	if args := os.Getenv("PCP_TEST_REPAIR"); args != "" {
 		_, status := command(t, append([]string{"repair"}, strings.Split(args, "\n")...)...)
@@ -448,7 +449,7 @@ func TestRepairKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// As soon as it writes, and then a little later each time.
+		// As soon as it writes, then a little later each time.
 		for range 2000 {
 			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(base), ".pcp-repair-*")); len(left) > 0 {
 				break
@@ -478,7 +479,7 @@ func TestRepairKilled(t *testing.T) {
 	}
 }
 
-// TestRepairRefuses tries what cannot be done.
+// TestRepairRefuses tries impossible repairs.
 func TestRepairRefuses(t *testing.T) {
 	base := newArchive(t, 2, 3)
 	if err := os.WriteFile(base+"x.0.gz", []byte("mine"), 0o600); err != nil {
@@ -528,7 +529,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestOnce checks that the files of one archive are one archive.
+// TestOnce checks that the files of one archive count as one archive.
 func TestOnce(t *testing.T) {
 	base := newArchive(t, 3, 10)
 	for _, sub := range []string{"verify", "ls"} {
@@ -542,7 +543,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestHosts checks that the directory in which recorders keep one for each host is understood.
+// TestHosts checks a recorder's directory, which has a subdirectory for each host.
 func TestHosts(t *testing.T) {
 	base := newArchive(t, 3, 10)
 	host := filepath.Dir(base)
@@ -553,7 +554,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestNotMine checks that what may not be read is not called damaged.
+// TestNotMine checks that an archive without read permission is not reported as damaged.
 func TestNotMine(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("SKIPPED: root may read everything")

@@ -33,9 +33,9 @@ archives, or one that holds such a directory for each host. Versions 2 and 3 are
 	Run:     cli.Run,
 }
 
-// archives finds the archives that arguments name: an archive, one of its files,
-// or a directory of archives or of directories of archives, as recorders keep one for
-// each host. One that is named twice counts once. Without arguments it is the directory at hand.
+// archives finds the archives that arguments name: an archive, one of its files, or a directory
+// of archives or of directories of archives, as recorders keep for each host. An archive named
+// twice counts once. Without arguments it uses the current directory.
 func archives(args []string) (list []string, err error) {
 	if len(args) == 0 {
 		args = []string{"."}
@@ -68,7 +68,8 @@ func archives(args []string) (list []string, err error) {
 	}), nil
 }
 
-// noneIn says so if there are no archives where a command without others looked.
+// noneIn reports that there are no archives in the directory where a command without arguments
+// looked.
 func noneIn(env *cli.Env, args []string) {
 	where := "this directory"
 	if len(args) > 0 {
@@ -78,12 +79,12 @@ func noneIn(env *cli.Env, args []string) {
 	fmt.Fprintf(env.Stderr, "%s: no archives in %s\n", env.ProgName(), where)
 }
 
-// unreadable returns why a file of an archive cannot be read by this user, nil if
-// that is not so.
+// unreadable returns the reason why this user cannot read a file of an archive, nil if
+// all are readable.
 func unreadable(path string) error {
 	files, err := archive.FindFiles(path)
 	if err != nil {
-		return nil // which is told elsewhere
+		return nil // reported elsewhere
 	}
 	for _, name := range files.All() {
 		if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
@@ -113,7 +114,7 @@ func directory(dir string) ([]string, error) {
 		if !ok || e.IsDir() {
 			continue
 		}
-		// A file that ends in a number may be anything.
+		// A file with a numeric suffix may be anything.
 		if part != "meta" && part != "index" {
 			continue
 		}
@@ -125,7 +126,7 @@ func directory(dir string) ([]string, error) {
 	return list, nil
 }
 
-// directories returns the archives in the directories of a directory.
+// directories returns the archives in the subdirectories of a directory.
 func directories(dir string) (list []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -133,7 +134,7 @@ func directories(dir string) (list []string, err error) {
 	}
 	for _, e := range entries {
 		sub := join(dir, e.Name())
-		// A directory may be a link to another disk.
+		// A subdirectory may be a link to another disk.
 		if st, err := os.Stat(sub); err != nil || !st.IsDir() {
 			continue
 		}
@@ -153,8 +154,8 @@ func join(dir, name string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + name
 }
 
-// failed says what went wrong, with all that is known about it.
+// failed reports an error with all known details.
 func failed(env *cli.Env, err error) int { return env.Fatalf("%s", errText(err)) }
 
-// errText is the text of an error for people: our errors tell file and offset.
+// errText returns the text of an error for users: our errors name file and offset.
 func errText(err error) string { return strings.TrimPrefix(err.Error(), "./") }

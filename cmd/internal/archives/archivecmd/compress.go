@@ -17,11 +17,11 @@ import (
 	"github.com/go-pcp/pcp/archive/check"
 )
 
-// xzBlock is how much is in a block of an .xz file, expanded: a reader expands
-// one at a time where it needs it.
+// xzBlock is the uncompressed size of a block of an .xz file: a reader expands one
+// block at a time as needed.
 const xzBlock = 4 << 20
 
-// newCompressor returns a writer that compresses to w as the suffix says.
+// newCompressor returns a writer that compresses to w in the format of the suffix.
 func newCompressor(w io.Writer, suffix string) (io.WriteCloser, error) {
 	switch suffix {
 	case ".xz":
@@ -39,8 +39,8 @@ type plain struct{ io.Writer }
 
 func (plain) Close() error { return nil }
 
-// copyFiles copies the files of an archive, expanded and compressed anew. The
-// temporal index, which is small and often read, is not compressed.
+// copyFiles copies the files of an archive and recompresses them. The temporal index,
+// which is small and often read, is not compressed.
 func (c *conversion) copyFiles(files *archive.Files, base string, p *passed) error {
 	return c.each(files.All(), p, func(path string) string {
 		_, part, _ := archive.BaseName(path)
@@ -48,7 +48,7 @@ func (c *conversion) copyFiles(files *archive.Files, base string, p *passed) err
 	})
 }
 
-// compressAll compresses the files of an archive in their place.
+// compressAll compresses the files of an archive in place.
 func (c *conversion) compressAll(base string, p *passed) error {
 	list := check.Files(base)
 	for i, path := range list {

@@ -37,7 +37,7 @@ Copies an archive, with another version, compression, or size of volumes.`,
 	Run: convert,
 }
 
-// A conversion is what was asked for.
+// A conversion holds the options of a conversion.
 type conversion struct {
 	ctx     context.Context
 	version int
@@ -115,8 +115,7 @@ func convert(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// run converts an archive. What it makes appears under its name when it is
-// complete.
+// run converts an archive. The result appears under its name once it is complete.
 func (c *conversion) run(env *cli.Env, from, to string) (notes []string, err error) {
 	a, err := archive.Open(from)
 	if err != nil {
@@ -174,7 +173,7 @@ func (c *conversion) run(env *cli.Env, from, to string) (notes []string, err err
 	return notes, publish(base, to)
 }
 
-// publish gives the files of an archive their names, none of which is taken.
+// publish gives the files of an archive their names, none of which exists.
 func publish(base, to string) error {
 	list := check.Files(base)
 	for _, path := range list {
@@ -197,7 +196,7 @@ func publish(base, to string) error {
 	return syncFile(filepath.Dir(to))
 }
 
-// passed counts bytes for a meter; it is not for several goroutines.
+// passed counts bytes for a meter; it is not safe for concurrent use.
 type passed struct {
 	done, total int64
 	show        func(done, total int64)
@@ -261,7 +260,7 @@ func (r *rewriter) run() error {
 	return r.w.Close()
 }
 
-// fits reports whether a label does into version 2, and makes it.
+// fits reports whether a label fits into version 2, and converts it.
 func (r *rewriter) fits(l *archive.Label) error {
 	switch {
 	case l.Features != 0:
@@ -276,7 +275,7 @@ func (r *rewriter) fits(l *archive.Label) error {
 	return r.time(&l.Start)
 }
 
-// time reports whether a time fits into version 2, and cuts it.
+// time reports whether a time fits into version 2, and truncates it.
 func (r *rewriter) time(t *pcp.Timestamp) error {
 	if r.c.version != archive.Version2 {
 		return nil
@@ -291,7 +290,7 @@ func (r *rewriter) time(t *pcp.Timestamp) error {
 	return nil
 }
 
-// notes says what was lost.
+// notes reports losses.
 func (r *rewriter) notes() (list []string) {
 	if r.cutStamps > 0 {
 		list = append(list, fmt.Sprintf("%d times were cut to microseconds", r.cutStamps))
@@ -302,8 +301,8 @@ func (r *rewriter) notes() (list []string) {
 	return list
 }
 
-// records writes all records, each volume of the old archive into one of its
-// own unless sizes are to decide.
+// records writes all records. It keeps the volumes of the old archive unless a volume
+// size was given.
 func (r *rewriter) records(vols []int) error {
 	rd := r.a.NewReader()
 	defer rd.Close()
@@ -348,7 +347,7 @@ func (r *rewriter) records(vols []int) error {
 	}
 }
 
-// record writes a record in the version wanted.
+// record writes a record in the new version.
 func (r *rewriter) record(body []byte) error {
 	r.rec.Body, r.rec.Version = body, r.a.Version()
 	if err := r.check.Record(&r.rec); err != nil {
@@ -360,7 +359,7 @@ func (r *rewriter) record(body []byte) error {
 	return r.copier.Record(&r.rec, nil)
 }
 
-// metaUpTo writes the metadata that belong to a time, all there is if it is nil.
+// metaUpTo writes the metadata up to a time, all of it if the time is nil.
 func (r *rewriter) metaUpTo(t *pcp.Timestamp) error {
 	for !r.metaEnd || r.held != nil {
 		if r.held == nil {
@@ -385,7 +384,7 @@ func (r *rewriter) metaUpTo(t *pcp.Timestamp) error {
 	return nil
 }
 
-// writeMeta writes a record of the metadata in the version wanted.
+// writeMeta writes a metadata record in the new version.
 func (r *rewriter) writeMeta(rec *archive.MetaRecord) error {
 	switch rec.Type {
 	case archive.MetaInDom, archive.MetaInDomDelta, archive.MetaLabel:

@@ -91,13 +91,13 @@ func ls(_ context.Context, env *cli.Env) int {
 	return status
 }
 
-// look looks at an archive without reading much of it. An error means that
-// there is none.
+// look examines an archive without reading much of it. An error means that there is no
+// archive.
 func look(path string) (*entry, error) {
 	e := &entry{Archive: path}
 	files, err := archive.FindFiles(path)
 	if err != nil {
-		// What there is of it is worth a line.
+		// The readable part is worth a line.
 		if pcp.Code(err) != pcp.ErrLogFile {
 			return nil, err
 		}
@@ -185,7 +185,7 @@ func (e *entry) row(loc *time.Location) []string {
 	}
 }
 
-// size prints a number of bytes for people.
+// size formats a number of bytes for users.
 func size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {

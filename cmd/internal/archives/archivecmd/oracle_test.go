@@ -11,10 +11,9 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestOracle converts archives of the QA suite to the other version and back,
-// split and compressed. The real pmlogcheck says about them what it says about
-// the first one, and the real pmdumplog shows the same. Without PCP_TEST_LONG it
-// does so with a few.
+// TestOracle converts archives of the QA suite to the other version and back, split and
+// compressed. The real pmlogcheck and pmdumplog print the same about them as about the
+// original. Without PCP_TEST_LONG it uses only a few archives.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)
 	const root = "/var/lib/pcp/testsuite/archives"
@@ -35,7 +34,7 @@ func TestOracle(t *testing.T) {
 		version := a.Version()
 		a.Close()
 		if version != archive.Version2 {
-			continue // what is lost on the way is in TestNoFit
+			continue // TestNoFit covers the losses
 		}
 		if n, err := archive.FileSize(base + ".0"); err != nil || n > 4<<20 {
 			continue
@@ -60,8 +59,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// remarks returns what pmlogcheck says of an archive but for its temporal index: a conversion makes
-// a new one, so that what was wrong with the old one is gone.
+// remarks returns the output of pmlogcheck for an archive except for its temporal index: a
+// conversion makes a new index without the errors of the old one.
 func remarks(stderr, base string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(stderr) {

@@ -54,11 +54,11 @@ there is no new archive: nothing could be saved, or the command line is wrong.`,
 // Exit statuses of "archive repair".
 const (
 	repairWhole = iota // nothing had to be dropped
-	repairLoss         // the new archive has less than the old one
+	repairLoss         // the new archive has less data than the old one
 	repairNone         // there is no new archive
 )
 
-// A dropped is what is written about something that is dropped, or made anew.
+// A dropped is the JSON of an item that was dropped or rebuilt.
 type dropped struct {
 	File    string `json:"file"`
 	Offset  *int64 `json:"offset,omitempty"`
@@ -70,7 +70,7 @@ type dropped struct {
 	Reason  string `json:"reason"`
 }
 
-// A repaired is what is written at the end.
+// A repaired is the JSON at the end.
 type repaired struct {
 	Archive string `json:"archive"`
 	Damaged string `json:"damaged,omitempty"`
@@ -137,8 +137,8 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 	if err := archive.CheckFree(to); err != nil {
 		return none(err)
 	}
-	// The new archive grows in a directory beside, so that a half one never has
-	// the name.
+	// The new archive is written in a neighbouring directory, so that the name never
+	// belongs to an incomplete archive.
 	dir, err := os.MkdirTemp(filepath.Dir(to), ".pcp-repair-")
 	if err != nil {
 		return none(err)
@@ -204,7 +204,7 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 	return repairWhole
 }
 
-// syncFiles makes sure that the files of an archive are on the disk.
+// syncFiles syncs the files of an archive to disk.
 func syncFiles(base string) error {
 	set, err := archive.FindFiles(base)
 	if err != nil {
@@ -218,11 +218,11 @@ func syncFiles(base string) error {
 	return nil
 }
 
-// whole reports whether an archive has no damage.
+// whole reports whether an archive is undamaged.
 func whole(base string) bool {
 	ok := true
 	c := check.Checker{Path: base, NoWrap: true, Found: func(f check.Finding) {
-		// An archive without an index can be used, but not well.
+		// An archive without an index is usable, but slow.
 		if f.Severity == check.Error || f.Severity == check.Warning && f.Pass == 1 {
 			ok = false
 		}
@@ -230,17 +230,18 @@ func whole(base string) bool {
 	return c.Run() && ok
 }
 
-// backupSuffix ends the base name of what a repair in place leaves.
+// backupSuffix is the suffix of the base name of the old archive that a repair in place
+// keeps.
 const backupSuffix = ".damaged"
 
-// replace puts an archive where another is, which keeps all its files under
-// another name. At each moment every file of the old one has one of its names.
+// replace replaces an archive, whose files are kept under another name. At each moment
+// every file of the old archive has one of its two names.
 func replace(files *archive.Files, fresh string) error {
 	set, err := archive.FindFiles(fresh)
 	if err != nil {
 		return err
 	}
-	// The names of the old one are on the disk before any of it is replaced.
+	// The new names of the old files are on disk before any file is replaced.
 	for _, path := range files.All() {
 		suffix := strings.TrimPrefix(path, files.Base)
 		if err := os.Link(path, files.Base+backupSuffix+suffix); err != nil {
@@ -268,7 +269,7 @@ func replace(files *archive.Files, fresh string) error {
 	return syncFile(filepath.Dir(files.Base))
 }
 
-// syncFile makes sure that a file, or the names in a directory, are on the disk.
+// syncFile syncs a file, or the names in a directory, to disk.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -35,7 +35,7 @@ status is 0 if all are whole, 1 if one is damaged, and 2 if one cannot be read.`
 	Run:         verify,
 }
 
-// A finding is what is written about one.
+// A finding is the JSON of a finding.
 type finding struct {
 	Archive  string `json:"archive"`
 	Severity string `json:"severity"`
@@ -44,8 +44,8 @@ type finding struct {
 	Text     string `json:"text"`
 }
 
-// verify exits with 0 if all archives are whole, 1 if one is damaged, and 2 if
-// one does not exist or the command line is wrong.
+// verify exits with 0 if all archives are undamaged, 1 if one is damaged, and 2 if one
+// does not exist or the command line is wrong.
 func verify(_ context.Context, env *cli.Env) int {
 	var quiet, noWrap, metaOnly bool
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
@@ -150,7 +150,7 @@ func show(env *cli.Env, path string, f check.Finding, asJSON bool) {
 	fmt.Fprintf(env.Stdout, "%s: %s: %s\n", where, f.Severity, strings.ReplaceAll(text, "\n\t", ", "))
 }
 
-// print writes what it comes to.
+// print writes the result.
 func (v *verdict) print(env *cli.Env, path string, ok bool, asJSON bool, c *check.Checker) {
 	if asJSON {
 		env.Stdout.Write(pcpjson.Line(struct {

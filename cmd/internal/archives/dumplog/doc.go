@@ -1,4 +1,4 @@
-// Package dumplog is pmdumplog: it prints what is in an archive.
+// Package dumplog implements pmdumplog, which prints the contents of an archive.
 //
 //	pmdumplog -a 20260101                   everything
 //	pmdumplog -L 20260101                   whose it is, and from when to when

@@ -135,7 +135,7 @@ func (f *flags) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// A dumper writes what was asked for.
+// A dumper writes the requested parts of an archive.
 type dumper struct {
 	flags
 	env     *cli.Env
@@ -209,13 +209,13 @@ func run(_ context.Context, env *cli.Env) int {
 	return status
 }
 
-// dump does the work once the archive is open.
+// dump dumps an open archive.
 func (d *dumper) dump(o *source.Options) int {
 	d.loc = o.ArchiveZone(d.a)
 	d.clock.loc = d.loc
 	window, err := o.ArchiveWindow(d.a, d.loc)
 	if err != nil {
-		return 1 // said already
+		return 1 // already reported
 	}
 	ids, err := d.lookup(o.Args)
 	if err != nil {
@@ -250,7 +250,7 @@ func (d *dumper) dump(o *source.Options) int {
 	return 0
 }
 
-// flush writes the output out if there is more than a limit.
+// flush writes the buffered output if it exceeds a limit.
 func (d *dumper) flush(limit int) {
 	if len(d.b) <= limit {
 		return
@@ -286,7 +286,7 @@ func (d *dumper) lookup(args []string) ([]pcp.PMID, error) {
 	return ids, nil
 }
 
-// meant is a hint at the metric that a name which is not there may stand for.
+// meant returns a hint at the metric that an unknown name may mean.
 func (d *dumper) meant(name string, err error) string {
 	switch {
 	case !errors.Is(err, pcp.ErrName):
@@ -312,10 +312,10 @@ func (d *dumper) metricsUnder(name string) ([]pcp.PMID, error) {
 	if id, ok := d.meta.LookupName(name); ok {
 		return []pcp.PMID{id}, nil
 	}
-	// In the order in which C walks over the name space of an archive.
+	// In the order in which C traverses the name space of an archive.
 	tree := pmns.New()
 	for n, id := range d.meta.NamesInOrder() {
-		_ = tree.Prepend(n, id) // a name that cannot be is not there for C either
+		_ = tree.Prepend(n, id) // C ignores an invalid name too
 	}
 	ids, err := idsBelow(tree, name)
 	if err != nil || len(ids) == 0 {

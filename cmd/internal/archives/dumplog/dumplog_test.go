@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// A result is what a tool did; out is cut where it gets too long to keep.
+// A result is the result of a tool; out is truncated if it is too long to keep.
 type result struct {
 	out, err []byte
 	status   int
@@ -62,8 +62,8 @@ func runTool(t *testing.T, ours bool, env []string, args ...string) result {
 	return result{stdout.b, stderr.Bytes(), status}
 }
 
-// compare runs both and reports whether they did the same. They run one after the
-// other, so that what is counted from now may differ by chance.
+// compare runs both tools and reports whether their results are the same. They run in
+// sequence, so that times relative to now may differ by chance.
 func compare(t *testing.T, env []string, args ...string) bool {
 	t.Helper()
 	for range 3 {
@@ -91,11 +91,11 @@ func compareOnce(t *testing.T, env []string, args ...string) bool {
 	return false
 }
 
-// different lists what may differ, with the reason. One that does not is a
-// failure too.
+// different lists expected differences, with the reason. An expected difference that
+// does not occur is a failure too.
 var different = map[string]string{
-	// The last entry of the index names a volume that there is not: the C
-	// tool then finds no record backwards. We go on with the entry before.
+	// The last entry of the index names a missing volume: the C tool then finds no
+	// record backwards. We continue with the entry before.
 	"-r badti-3":          "a volume that is gone",
 	"-r ok-mv-bigbin - 9": "a volume that is gone",
 }
@@ -131,7 +131,7 @@ func TestSuite(t *testing.T) {
 	t.Logf("%d of %d dumps of %d archives are equal", equal, all, len(list))
 }
 
-// TestArguments compares what is said to all sorts of arguments.
+// TestArguments compares the output for all sorts of arguments.
 func TestArguments(t *testing.T) {
 	twin.NeedSuite(t)
 	t.Chdir(filepath.Join(twin.SuiteRoot, "archives"))
@@ -151,7 +151,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestMissingVolumes takes files away.
+// TestMissingVolumes removes files.
 func TestMissingVolumes(t *testing.T) {
 	twin.NeedSuite(t)
 	for _, gone := range []string{"0", "index", "4", "0 index", "3 index", "9", "0 1 2 3 4 5 6 7 8", "meta"} {

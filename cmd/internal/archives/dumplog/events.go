@@ -23,7 +23,7 @@ func (d *dumper) appendEvent(b []byte, m *metric, v pcp.Value) []byte {
 	b = append(b, "): "...)
 	records, err := v.EventRecords()
 	if err != nil {
-		return b // as the C tool: the line is left as it is
+		return b // as in the C tool: the line is left unfinished
 	}
 	if len(records) == 0 {
 		return append(b, "No event records\n"...)
@@ -82,8 +82,8 @@ func (d *dumper) appendParam(b []byte, p *pcp.EventParam) []byte {
 	return appendValue(append(b, " value "...), &p.Value, desc.Type, d.loc)
 }
 
-// appendEventStamp appends the time of an event of low resolution, with what -x
-// adds: that since the start, of which only microseconds count.
+// appendEventStamp appends the time of an event of low resolution, and with -x the time
+// since the start, to the microsecond.
 func (d *dumper) appendEventStamp(b []byte, t pcp.Timestamp) []byte {
 	version, start, long := d.label.Version, d.label.Start, d.long
 	d.label.Version, d.label.Start.Nsec, d.long = 2, start.Nsec/1000*1000, min(long, 2)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// TestFuture dumps an archive of version 3 with times that 32 bits do not hold.
+// TestFuture dumps an archive of version 3 with times that do not fit in 32 bits.
 func TestFuture(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "future")
 	start := pcp.Timestamp{Sec: 5_000_000_000} // in 2128

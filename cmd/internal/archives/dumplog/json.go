@@ -9,7 +9,7 @@ import (
 // A jsonRecord is the line of a record with --json.
 type jsonRecord struct {
 	Time    string       `json:"time"`
-	Mark    bool         `json:"mark,omitempty"` // values are not known from here to the next record
+	Mark    bool         `json:"mark,omitempty"` // values are unknown from here to the next record
 	Metrics []jsonMetric `json:"metrics,omitempty"`
 }
 

@@ -97,7 +97,7 @@ func (d *dumper) dumpLabels() {
 	var last pcp.Timestamp
 	for _, l := range d.meta.LabelRecords() {
 		if l.Time.Sub(pcp.Timestamp{}) <= 0 {
-			continue // as the C tool, which begins after the epoch
+			continue // as in the C tool, which begins after the epoch
 		}
 		if l.Time != last {
 			d.b = append(d.appendStamp(d.b, l.Time), '\n')
@@ -234,7 +234,7 @@ func (d *dumper) dumpIndex() {
 	}
 }
 
-// compareEntries reports what is wrong between two entries of the index.
+// compareEntries reports inconsistencies between two entries of the index.
 func (d *dumper) compareEntries(last, e *archive.IndexEntry) {
 	if e.Time.Compare(last.Time) < 0 {
 		d.printf("\t\tError: timestamp went backwards in time ")

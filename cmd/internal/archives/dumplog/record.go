@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// A metric is what must be known about one to print its values, ready made.
+// A metric holds the precomputed data for printing the values of a metric.
 type metric struct {
 	id    pcp.PMID
 	desc  pcp.Desc
@@ -185,7 +185,7 @@ func (d *dumper) view(in *instances) archive.InDomView {
 	return in.view
 }
 
-// text returns what stands before the value of an instance.
+// text returns the text before the value of an instance.
 func (in *instances) text(inst int32) []byte {
 	name, ok := in.view.Name(inst)
 	t, have := in.texts[inst]
@@ -229,8 +229,8 @@ func appendValue(b []byte, v *pcp.Value, typ pcp.Type, loc *time.Location) []byt
 	return append(v.AppendPrint(b, typ, 1, loc), '\n')
 }
 
-// pick makes res the sets of raw that were asked for, in the order in which
-// they were, and returns how many bytes they would be as a record.
+// pick sets res to the requested sets of raw, in the requested order, and returns their
+// size in bytes as a record.
 func (d *dumper) pick(res, raw *pcp.Result, ids []pcp.PMID, body []byte) int {
 	version := d.label.Version
 	head := 12
@@ -270,15 +270,15 @@ func (d *dumper) pick(res, raw *pcp.Result, ids []pcp.PMID, body []byte) int {
 	return size
 }
 
-// A clock prints times of day, of which many are of the same minute.
+// A clock formats times of day, many of which are in the same minute.
 type clock struct {
 	loc    *time.Location
 	minute int64 // seconds since the epoch, at the start of text's minute
 	text   []byte
 }
 
-// appendTime appends hours, minutes, seconds and the fraction with as many
-// digits as the version of the archive has.
+// appendTime appends hours, minutes, seconds and a fraction with as many digits as the
+// archive version has.
 func (d *dumper) appendTime(b []byte, t pcp.Timestamp) []byte {
 	c := &d.clock
 	s := t.Sec - c.minute
@@ -300,7 +300,7 @@ func (d *dumper) appendTime(b []byte, t pcp.Timestamp) []byte {
 	return ctext.AppendDigits(b, uint32(n), digits)
 }
 
-// appendStamp appends a time with what -x adds.
+// appendStamp appends a time and the additions of -x.
 func (d *dumper) appendStamp(b []byte, t pcp.Timestamp) []byte {
 	if d.long == 0 {
 		return d.appendTime(b, t)

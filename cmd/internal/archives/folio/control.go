@@ -13,16 +13,16 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// maxControl is the most bytes that a control file may have.
+// maxControl is the maximum size of a control file in bytes.
 const maxControl = 1 << 20
 
-// A toolbox says what tools there are, as control files do: shell variables
-// with lists of names.
+// A toolbox lists the known tools, as control files do: shell variables with lists of
+// names.
 type toolbox struct {
 	multi   string // those that take several archives
 	single  string // those that take one
 	replay  string // those that replay folios that they made
-	special string // of those that take one, those that take it as an argument
+	special string // those that take one archive, as an argument
 }
 
 // has reports whether a tool is in a list.
@@ -53,7 +53,8 @@ func (p *program) load() error {
 		}
 		vars, err := parseControl(text)
 		if err != nil {
-			// More than assignments: that is for the shell, as in C for all of them.
+			// Not only assignments: the shell reads this file, as it reads all of them in
+			// C.
 			if vars, err = p.source(file, err); err != nil {
 				p.complain("pmafm: %v\n", err)
 				continue
@@ -99,8 +100,8 @@ func readControl(path string) (string, error) {
 	return string(b), err
 }
 
-// source has the shell read a control file that is a script, and returns its variables. why
-// is what else it is not, for where there is no shell.
+// source runs the shell on a control file that is a script, and returns its variables. why
+// is the parse error to report if there is no shell.
 func (p *program) source(path string, why error) (map[string]string, error) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -116,14 +117,14 @@ func (p *program) source(path string, why error) (map[string]string, error) {
 		`SINGLE= MULTI= REPLAY= SPECIAL=; . "$1" 3>&-; printf '%s\000%s\000%s\000%s\000' "$SINGLE" "$MULTI" "$REPLAY" "$SPECIAL" >&3`, "sh", path)
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = p.env.Stdout, p.env.ChildStderr(), []*os.File{w}
 	cmd.Env = append(cmd.Environ(), p.env.Config().Environ()...)
-	cmd.WaitDelay = time.Second // for what it leaves behind
+	cmd.WaitDelay = time.Second // for its remaining children
 	err = cmd.Start()
 	w.Close()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	b, readErr := io.ReadAll(io.LimitReader(r, 4*maxControl))
-	r.Close() // one that says more than that is not waited for
+	r.Close() // do not wait for a script with longer output
 	if err := errors.Join(cmd.Wait(), readErr); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

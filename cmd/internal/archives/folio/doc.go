@@ -1,3 +1,3 @@
-// Package folio is pmafm and mkaf: what makes folios, lists of archives that
-// belong together, and what works on them.
+// Package folio implements mkaf and pmafm, which make and process folios: lists of
+// archives that belong together.
 package folio

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// runTool is the commands run and repeat.
+// runTool implements the commands run and repeat.
 func (p *program) runTool(args string, repeat bool) {
 	words := strings.Fields(args)
 	switch {
@@ -45,8 +45,8 @@ func (p *program) known() {
 	}
 }
 
-// execute runs a tool on the selected archives: on all at once if it can that,
-// unless repeat is wanted.
+// execute runs a tool on the selected archives: on all at once if the tool can, unless
+// repeat is set.
 func (p *program) execute(tool string, args []string, repeat bool) {
 	list := p.selected()
 	if len(list) == 0 {
@@ -100,7 +100,7 @@ func (p *program) start(tool string, args []string) int {
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		if code := exit.ExitCode(); code >= 0 {
-			return code // what a tool found wrong it said itself
+			return code // the tool has reported its errors itself
 		}
 		p.complain("pmafm: %s: %v\n", tool, err)
 		return 1
@@ -121,7 +121,7 @@ func (p *program) find(tool string) *cli.Command {
 	return cli.Find(p.env.Commands, tool)
 }
 
-// label returns what pmdumplog -l prints of an archive.
+// label returns the output of pmdumplog -l for an archive.
 func (p *program) label(path string) (string, bool) {
 	c := p.find("pmdumplog")
 	if c == nil {
@@ -143,7 +143,7 @@ func (p *program) replay() {
 		if rest, ok := strings.CutPrefix(line, "Creator:"); ok {
 			words := append(strings.Fields(rest), "", "")
 			if creator, conf = words[0], words[1]; len(words) > 4 {
-				creator, conf = "", "" // so many say nothing
+				creator, conf = "", "" // too many fields: ignore them
 			}
 		}
 	}

@@ -2,8 +2,8 @@ package folio
 
 import "strings"
 
-// fill breaks words into lines as fmt(1) does by default: of at most 75
-// columns, as near to 70 as may be, and as even.
+// fill breaks words into lines as fmt(1) does by default: of at most 75 columns, as
+// close to 70 and as even as possible.
 func fill(words []string) []string {
 	const (
 		most     = 75
@@ -14,7 +14,7 @@ func fill(words []string) []string {
 	square := func(n int64) int64 { return n * n }
 	n := len(words)
 	best := make([]int64, n+1) // of the words from one on
-	next := make([]int, n+1)   // where the line that starts there ends
+	next := make([]int, n+1)   // end of the line that starts there
 	size := make([]int, n+1)   // and its length
 	for i := n - 1; i >= 0; i-- {
 		best[i] = never

@@ -74,7 +74,7 @@ func TestAFM(t *testing.T) {
 	}
 }
 
-// TestMake compares what mkaf makes. Nothing in the folio but the time may differ.
+// TestMake compares the folios of mkaf. Only their times may differ.
 func TestMake(t *testing.T) {
 	dir, env := scratch(t)
 	oracle.Require(t)
@@ -94,7 +94,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// noTime leaves out when the folio was made.
+// noTime removes the creation time of the folio.
 func noTime(s string) string {
 	before, after, ok := strings.Cut(s, "Created: on ")
 	if !ok {

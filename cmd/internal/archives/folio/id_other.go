@@ -4,7 +4,7 @@ package folio
 
 import "path/filepath"
 
-// A fileID is that of a file, whatever leads to it.
+// A fileID identifies a file regardless of its path.
 type fileID struct {
 	dev  uint64
 	path string

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// A fileID is that of a file, whatever leads to it.
+// A fileID identifies a file regardless of its path.
 type fileID struct{ dev, ino uint64 }
 
 func identify(path string) (fileID, error) {

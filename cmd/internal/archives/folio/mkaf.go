@@ -110,7 +110,7 @@ func (m *maker) take(ctx context.Context, path string) error {
 	return nil
 }
 
-// add takes in a file of an archive.
+// add adds a file of an archive.
 func (m *maker) add(path string) {
 	for _, s := range suffixes {
 		path = strings.TrimSuffix(path, s)
@@ -121,10 +121,10 @@ func (m *maker) add(path string) {
 	m.bases = append(m.bases, strings.TrimSuffix(strings.TrimSuffix(path, ".meta"), ".index"))
 }
 
-// search takes in the archives below a directory.
+// search adds the archives below a directory.
 func (m *maker) search(ctx context.Context, root string) error {
 	follow, xdev := slices.Contains(m.opts, "-follow"), slices.Contains(m.opts, "-xdev") || slices.Contains(m.opts, "-mount")
-	seen := make(map[fileID]bool) // directories, as links may lead round in circles
+	seen := make(map[fileID]bool) // directories, since links may form cycles
 	start, err := identify(root)
 	if err != nil {
 		return err
@@ -168,8 +168,8 @@ func (m *maker) search(ctx context.Context, root string) error {
 	return walk(root)
 }
 
-// isArchive reports whether a file starts as one of an archive does: with the
-// length of a label and the magic number.
+// isArchive reports whether a file begins like a file of an archive: with the length of
+// a label and the magic number.
 func isArchive(path string) bool {
 	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
 		return false
@@ -234,7 +234,7 @@ func hostOf(base string) string {
 	return a.Label().Host
 }
 
-// errNotFound is for files that there are not.
+// errNotFound is the error for missing files.
 var errNotFound = errors.New("not found")
 
 // findFile returns the file of a name, compressed or not.

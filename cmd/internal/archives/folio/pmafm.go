@@ -33,7 +33,7 @@ var Command = &cli.Command{
 
 const usageText = "Usage: pmafm folioname [command [arg ...]]\n"
 
-// What scripts see of "help". The layout is the C tool's.
+// The output of "help", which scripts see. The layout is the C tool's.
 const helpText = `PCP Archive Folio Manager
 
 Commands:
@@ -58,7 +58,7 @@ Selection:
   are applied as a conjunction.
 `
 
-// maxFolio is the most bytes that a folio may have.
+// maxFolio is the maximum size of a folio in bytes.
 const maxFolio = 16 << 20
 
 // An entry is an archive of the folio.
@@ -70,7 +70,7 @@ type program struct {
 	env *cli.Env
 
 	name    string   // of the folio's file
-	dir     string   // where it is, with a slash; "" for the current directory
+	dir     string   // its directory, with a slash; "" for the current directory
 	lines   []string // of the folio
 	entries []entry
 	tools   toolbox
@@ -114,7 +114,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// printf writes output at once, for it may be followed by that of other programs.
+// printf writes output without buffering, since output of other programs may follow.
 func (p *program) printf(format string, args ...any) {
 	fmt.Fprintf(p.env.Stdout, format, args...)
 }
@@ -124,8 +124,8 @@ func (p *program) complain(format string, args ...any) {
 	fmt.Fprintf(p.env.Stderr, format, args...)
 }
 
-// read reads the folio. It is read with less care than by package
-// archive/folio: one can also look at a folio that has mistakes.
+// read reads the folio. It is less strict than package archive/folio, so that users can
+// also look at a folio with mistakes.
 func (p *program) read(path string) error {
 	p.name = filepath.Base(path)
 	if dir := filepath.Dir(path); dir != "." {
@@ -163,7 +163,7 @@ func (p *program) read(path string) error {
 	return nil
 }
 
-// path returns where an archive or another file of the folio is.
+// path returns the path of an archive or another file of the folio.
 func (p *program) path(name string) string {
 	if p.dir == "" || strings.HasPrefix(name, "/") {
 		return name
@@ -171,7 +171,7 @@ func (p *program) path(name string) string {
 	return p.dir + name
 }
 
-// converse takes commands from standard input.
+// converse reads commands from standard input.
 func (p *program) converse() {
 	in := bufio.NewReader(p.env.Stdin)
 	for {
@@ -179,7 +179,7 @@ func (p *program) converse() {
 		p.env.FlushOut()
 		line, err := in.ReadString('\n')
 		for err == nil && strings.HasSuffix(line, "\\\n") {
-			// A line goes on after a backslash.
+			// A line continues after a backslash.
 			var more string
 			more, err = in.ReadString('\n')
 			line = line[:len(line)-2] + more
@@ -199,7 +199,7 @@ func (p *program) converse() {
 	}
 }
 
-// verbs are the commands, with the fewest letters that stand for each.
+// verbs are the commands, with the shortest abbreviation of each.
 var verbs = []struct {
 	name  string
 	least int
@@ -218,7 +218,7 @@ var verbs = []struct {
 	{"selections", 1, func(p *program, _ string) { p.selections() }},
 }
 
-// command does one command, and reports whether it was the last.
+// command executes a command, and reports whether it was the last.
 func (p *program) command(cmd, args string) (quit bool) {
 	p.status = 0
 	if p.tools.knows(cmd) {
@@ -273,7 +273,7 @@ func (p *program) selectHosts(args string) {
 	}
 }
 
-// selected returns the archives that are selected.
+// selected returns the selected archives.
 func (p *program) selected() []string {
 	list := p.archives
 	if list == nil {
@@ -289,7 +289,7 @@ func (p *program) selected() []string {
 	return slices.DeleteFunc(slices.Clone(list), func(base string) bool { return !slices.Contains(p.hosts, p.hostOf(base)) })
 }
 
-// hostOf returns the host that the folio has for an archive.
+// hostOf returns the host of an archive from the folio.
 func (p *program) hostOf(base string) string {
 	for _, e := range p.entries {
 		if e.base == base {
@@ -337,7 +337,7 @@ func (p *program) list(args string) {
 		p.printf("Host Selections: %s\n", strings.Join(p.hosts, " "))
 	}
 	if p.archives == nil {
-		p.status = 1 // as in the script, for what it is worth
+		p.status = 1 // as in the script
 		return
 	}
 	p.printf("Archive Selections: %s\n", strings.Join(p.archives, " "))
@@ -375,7 +375,7 @@ func (p *program) check(string) {
 	}
 }
 
-// hostOfLabel returns the host in what pmdumplog -l prints.
+// hostOfLabel returns the host in the output of pmdumplog -l.
 func hostOfLabel(label string) string {
 	for line := range strings.Lines(label) {
 		if i := strings.LastIndex(line, " host "); i >= 0 && strings.HasPrefix(line, "Performance metrics") {

@@ -22,7 +22,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// readers are the tools that are given damaged archives.
+// readers are the tools that are tested with damaged archives.
 var readers = []struct {
 	command *cli.Command
 	args    []string
@@ -34,14 +34,14 @@ var readers = []struct {
 	{info.Command, []string{"-dfmt", "-a"}},
 }
 
-// mostMemory is what a tool may allocate, all in all, for an archive of 10 KiB.
+// mostMemory is the limit on a tool's total allocations for an archive of 10 KiB.
 const mostMemory = 256 << 20
 
-// tooLong is when a tool counts as hanging. On a machine that does nothing else
-// none takes a second.
+// tooLong is the time after which a tool counts as hanging. On an idle machine each
+// takes less than a second.
 const tooLong = time.Minute
 
-// read runs a tool in this process, where a panic is a failure.
+// read runs a tool in this process, so that a panic is a failure.
 func read(t *testing.T, what string, c *cli.Command, args ...string) (out, errs string, status int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -78,11 +78,11 @@ func readAll(t *testing.T, what, base string) {
 	}
 }
 
-// derived matches a warning that has no fault behind it: see Checker.Strict.
+// derived matches a warning that is not caused by a fault: see Checker.Strict.
 var derived = regexp.MustCompile(`.*\[511\.\d+\.\d+\]: domain of pmid .*\n`)
 
-// TestBadArchives gives the bad archives of the QA suite to all tools: each
-// ends, and verify or ls says that something is wrong where pmlogcheck does.
+// TestBadArchives runs all tools on the bad archives of the QA suite: each ends, and
+// verify or ls reports an error where pmlogcheck does.
 func TestBadArchives(t *testing.T) {
 	for _, base := range twin.Suite(t, "tmparch/*") {
 		if !strings.Contains(base, "/badarchives/") || !small(base) && !longtest.Enabled() {
@@ -98,7 +98,7 @@ func TestBadArchives(t *testing.T) {
 	}
 }
 
-// A damage is what is done to a file.
+// A damage is a change to a file.
 type damage struct {
 	file  string
 	at    int
@@ -112,8 +112,8 @@ func (d damage) String() string {
 	return fmt.Sprintf("%s with %x at %d", d.file, d.bytes, d.at)
 }
 
-// tolerated reports whether ours may say something else than the C tool about a
-// damage, and why.
+// tolerated reports whether our output may differ from the C tool's for a damage, and
+// why.
 func tolerated(c, ours result) string {
 	switch {
 	case c.status < 0 || c.status > 2:
@@ -133,12 +133,12 @@ func tolerated(c, ours result) string {
 	return ""
 }
 
-// TestDamage damages an archive at 2,000 random places and cuts it at 500
-// lengths, fewer if PCP_TEST_LONG is not set, and gives it to all tools. Of some it
-// compares what pmlogcheck says.
+// TestDamage damages an archive at 2,000 random places and truncates it at 500 lengths,
+// fewer if PCP_TEST_LONG is not set, and runs all tools on it. For some it compares the
+// output of pmlogcheck.
 func TestDamage(t *testing.T) {
-	// What is tolerated is what was seen, so that without PCP_TEST_LONG it is always
-	// the same damage.
+	// Only observed differences are tolerated, so without PCP_TEST_LONG the damage is
+	// always the same.
 	places, lengths, every := longtest.N(120, 2000), longtest.N(40, 500), longtest.N(10, 5)
 	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 0))
 	same, known := 0, 0

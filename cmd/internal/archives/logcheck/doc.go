@@ -1,3 +1,3 @@
-// Package logcheck is pmlogcheck: it examines archives for damage and for
-// values that make no sense. The work is done by package archive/check.
+// Package logcheck implements pmlogcheck, which examines archives for damage and for
+// implausible values. Package archive/check does the work.
 package logcheck

@@ -96,8 +96,7 @@ func run(_ context.Context, env *cli.Env) int {
 		} else {
 			seen[base] = true
 		}
-		// A record that cannot be read is said, but pmlogcheck of PCP 6 still
-		// exits with 0.
+		// An unreadable record is reported, but pmlogcheck of PCP 6 still exits with 0.
 		if !f.one(env, o, c) && c.ReadError == nil {
 			status = 1
 		}

@@ -15,9 +15,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestNote compares both streams together, where standard output is not a terminal:
-// the note about the time zone comes last. The archive is of 2128, which
-// is an end like any other.
+// TestNote compares both streams together, where standard output is not a terminal: the
+// note about the time zone comes last. The archive is from 2128, which is a valid end.
 func TestNote(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "future")
 	start := pcp.Timestamp{Sec: 5_000_000_000}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// small reports whether an archive is checked in no time.
+// small reports whether an archive is small enough to be checked quickly.
 func small(base string) bool {
 	paths, _ := filepath.Glob(base + ".*")
 	n := int64(0)
@@ -37,9 +37,9 @@ func runTool(t *testing.T, ours bool, dir string, args ...string) result {
 	return result{string(r.Out), string(r.Err), r.Status}
 }
 
-// TestSuite compares what both say about the archives of the QA suite: of every
-// fourth small one and all bad ones with one set of options, and if PCP_TEST_LONG is
-// set of all with all.
+// TestSuite compares the output for the archives of the QA suite: every fourth small
+// one and all bad ones with one set of options, or if PCP_TEST_LONG is set, all
+// archives with all options.
 func TestSuite(t *testing.T) {
 	options := [][]string{nil, {"-v"}, {"-l", "-z"}, {"-m", "-Z", "EST5EDT"}, {"-w", "-v"}, {"-S", "+1min", "-T", "+10min"}, {"-S", "+20sec"}}
 	all := longtest.Enabled()
@@ -65,7 +65,7 @@ func TestSuite(t *testing.T) {
 	t.Logf("%d checks say the same", equal)
 }
 
-// TestArguments compares what both make of their arguments.
+// TestArguments compares how both handle their arguments.
 func TestArguments(t *testing.T) {
 	oracle.Require(t)
 	good := filepath.Join(twin.SuiteRoot, "archives")
@@ -98,7 +98,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestSeveral checks more than one archive, of which the C tool sees the first.
+// TestSeveral checks more than one archive; the C tool sees only the first.
 func TestSeveral(t *testing.T) {
 	dir := copyArchive(t, "ok-foo", "ok-mv-bar")
 	if err := os.Truncate(filepath.Join(dir, "ok-mv-bar.0"), 300); err != nil {

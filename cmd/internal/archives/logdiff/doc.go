@@ -1,3 +1,3 @@
-// Package logdiff is pmdiff: what differs between the averages of two archives,
-// or of two times of one.
+// Package logdiff implements pmdiff, which compares the averages of two archives, or of
+// two time windows of one archive.
 package logdiff

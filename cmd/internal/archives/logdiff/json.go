@@ -7,18 +7,18 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// A jsonDiff is the line of a metric, or one instance of it, with --json: its
-// averages in both archives, or which archive does not have it.
+// A jsonDiff is the line of a metric, or one instance of it, with --json: its averages
+// in both archives, or the archive that lacks it.
 type jsonDiff struct {
 	Metric   string          `json:"metric"`
 	Instance string          `json:"instance,omitempty"`
 	Before   json.RawMessage `json:"before,omitempty"`
 	After    json.RawMessage `json:"after,omitempty"`
-	Ratio    json.RawMessage `json:"ratio,omitempty"`   // of after to before, unless one is zero
+	Ratio    json.RawMessage `json:"ratio,omitempty"`   // after divided by before, unless one is zero
 	Missing  int             `json:"missing,omitempty"` // from archive 1 or 2
 }
 
-// writeJSON writes what the report is about.
+// writeJSON writes the subject of the report.
 func (t *tool) writeJSON(pairs []string, missing [2][]string) {
 	put := func(d *jsonDiff, name string) {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "*"))

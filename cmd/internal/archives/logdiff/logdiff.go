@@ -72,7 +72,7 @@ type tool struct {
 	windows [2]window
 }
 
-// A window is what is compared of an archive, as given.
+// A window is the compared time window of an archive, as given.
 type window struct{ start, finish string }
 
 func (w window) String() string {
@@ -279,8 +279,7 @@ var insufficient = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\*.* - insufficient archive data.$`)
 })
 
-// tidy makes lines "name|value" of a summary, without those that are excluded,
-// sorted.
+// tidy converts a summary to sorted lines "name|value", without excluded metrics.
 func (t *tool) tidy(text []byte) []string {
 	var lines []string
 	for line := range strings.Lines(string(text)) {
@@ -303,8 +302,8 @@ func (t *tool) tidy(text []byte) []string {
 	return lines
 }
 
-// mark puts a bar before the first number behind a blank that no quote follows,
-// instead of the blanks, and leaves out what is behind the number.
+// mark replaces the blanks before the first number that no quote follows with a bar,
+// and removes the text after the number.
 func mark(line string) string {
 	for i := strings.LastIndexByte(line, '"') + 1; i < len(line); i++ {
 		if line[i] != ' ' {
@@ -326,17 +325,17 @@ func mark(line string) string {
 	return line
 }
 
-// key returns what lines are joined by.
+// key returns the join key of a line.
 func key(line string) string {
 	k, _, _ := strings.Cut(line, "|")
 	return k
 }
 
-// rest returns what is behind the key, with the bar.
+// rest returns the rest of the line after the key, with the bar.
 func rest(line string) string { return line[len(key(line)):] }
 
-// join joins sorted lines as join(1) does, and returns the keys of those that
-// the first or the second lacks.
+// join joins sorted lines as join(1) does, and returns the keys of lines missing in the
+// first or the second.
 func join(a, b []string) (pairs []string, missing [2][]string) {
 	group := func(lines []string) int {
 		n := 1
@@ -366,7 +365,7 @@ func join(a, b []string) (pairs []string, missing [2][]string) {
 	return pairs, missing
 }
 
-// save keeps what is otherwise forgotten in the directory tmp.
+// save saves intermediate results in the directory tmp.
 func (t *tool) save(lines [2][]string, report []string) error {
 	if err := os.MkdirAll("tmp", 0o777); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// report lists the pairs "name|value|value" that differ enough: what is new,
-// what grew from much to little, what shrank, what is gone.
+// report lists the pairs "name|value|value" that differ enough: new metrics, those that
+// grew, from much to little, those that shrank, and missing ones.
 func (t *tool) report(pairs []string) []string {
 	var lines []string
 	for _, pair := range pairs {
@@ -60,7 +60,7 @@ func (t *tool) report(pairs []string) []string {
 	return slices.Concat(groups[:]...)
 }
 
-// indexSmall finds " 0.001-", with anything for the point.
+// indexSmall finds " 0.001-", with any character for the point.
 func indexSmall(line string) int {
 	for i := 0; i+7 <= len(line); i++ {
 		if line[i:i+2] == " 0" && line[i+3:i+7] == "001-" {
@@ -70,7 +70,7 @@ func indexSmall(line string) int {
 	return -1
 }
 
-// field returns where field n of a line starts for sort(1): with the blanks
+// field returns the start of field n of a line as sort(1) counts: including the blanks
 // before it.
 func field(line string, n int) int {
 	i := 0
@@ -105,7 +105,7 @@ func leading(s string) float64 {
 	return 0
 }
 
-// line returns the line about a metric, "" if there is nothing to say.
+// line returns the line about a metric, "" if there is nothing to report.
 func (t *tool) line(name, before, after string) string {
 	a, b := leading(before), leading(after)
 	if a == 0 || b == 0 {
@@ -135,7 +135,7 @@ func (t *tool) line(name, before, after string) string {
 	return t.value(a) + t.value(b) + " " + ratio + " " + name
 }
 
-// value returns a value in its column, with the fewer digits the larger it is.
+// value formats a value for its column; larger values get fewer digits.
 func (t *tool) value(v float64) string {
 	extra := t.digits - 3
 	column := func(width, digits, behind int) string {

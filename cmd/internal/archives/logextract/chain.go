@@ -1,8 +1,8 @@
 package logextract
 
-// A chain is a hash table whose order is that of __pmHashAdd in
-// libpcp/src/hash.c. Which of two records for the same key counts, and in which
-// order conflicts are reported, hangs on it.
+// A chain is a hash table whose order is that of __pmHashAdd in libpcp/src/hash.c. The
+// choice between two records for the same key, and the order of reported conflicts,
+// depend on it.
 type chain struct {
 	slots []int32 // first node of each, -1 if there is none
 	nodes []chainNode

@@ -15,22 +15,22 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// A selection is what the configuration file names.
+// A selection holds the metrics and instances that the configuration file names.
 type selection struct {
 	metrics map[pcp.PMID]*wanted
 	indoms  map[pcp.InDom]bool
 }
 
-// A wanted metric is one that the configuration file names.
+// A wanted is a metric that the configuration file names.
 type wanted struct {
 	desc  pcp.Desc
 	all   bool    // instances
-	insts []int32 // those wanted, in the order of the file
+	insts []int32 // in the order of the file
 }
 
-// wantsLabels reports whether labels belong to what is wanted, and whether there
-// is such a level. The C tool takes the number of a domain for an identifier of
-// a metric, so that labels of domains get lost; scripts see that.
+// wantsLabels reports whether labels belong to the selection, and whether their level
+// exists. The C tool takes the number of a domain for a metric identifier, so that
+// labels of domains are lost; scripts see that.
 func (s *selection) wantsLabels(level pcp.LabelFlags, ident uint32) (want, known bool) {
 	id := pcp.PMID(ident)
 	match := func(f func(pcp.PMID) bool) bool {
@@ -61,7 +61,7 @@ func (s *selection) wantsLabels(level pcp.LabelFlags, ident uint32) (want, known
 //	file:   [metric [[","] metric]...]
 //	metric: name ["[" instance [[","] instance]... "]"]
 //
-// where a name is one of the name space, and an instance a word, a number or a
+// where a name is a name of the name space, and an instance is a word, a number or a
 // quoted name. A # starts a comment.
 type config struct {
 	x    *extractor
@@ -100,7 +100,7 @@ func (c *config) reason(err error) {
 	fmt.Fprintf(c.x.env.Stderr, "Reason: %s\n", cli.ErrText(err))
 }
 
-// unknown says why an archive has nothing of a name, with what may be meant.
+// unknown reports why an archive has no metrics of a name, with a suggestion.
 func (c *config) unknown(in *input, name string) {
 	fmt.Fprintf(c.x.env.Stderr, "Reason: %s%s\n", cli.ErrText(pcp.ErrName), source.DidYouMeanAmong(c.x.env, in.a.Meta().NamesInOrder(), name))
 }
@@ -176,8 +176,8 @@ func (c *config) parse() error {
 		if err := c.metric(name, insts); err != nil {
 			return err
 		}
-		// The token after the ] is read once the metric is dealt with: the
-		// line numbers of its warnings tell.
+		// The token after the ] is read after the metric has been processed: the line
+		// numbers of its warnings depend on that.
 		if insts != nil {
 			if err := c.next(); err != nil {
 				return err
@@ -210,7 +210,7 @@ func (c *config) instances() ([]token, error) {
 	}
 }
 
-// metric takes a name of the file: a metric, or all below it, of any input.
+// metric adds a name of the file: a metric of any input, or all metrics below the name.
 func (c *config) metric(name string, insts []token) error {
 	found := false
 	var last *input
@@ -281,7 +281,7 @@ func (c *config) choose(in *input, name string, insts []token) {
 	c.x.sel.indoms[desc.InDom] = true
 }
 
-// number reads digits as C's atol does, cut to 32 bits.
+// number reads digits as C's atol does, truncated to 32 bits.
 func number(s string) int {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
@@ -317,7 +317,7 @@ func matchInstance(list []pcp.Instance, t token) (int32, bool) {
 		}
 	}
 	for _, m := range list {
-		// As in C: a longer name begins with what is before the space.
+		// As in C: the text before the space begins a longer name.
 		if short, _, ok := strings.Cut(m.Name, " "); ok && strings.HasPrefix(t.text, short) {
 			return m.Inst, true
 		}
@@ -325,9 +325,8 @@ func matchInstance(list []pcp.Instance, t token) (int32, bool) {
 	return 0, false
 }
 
-// under returns the metrics that are name or below it, in the order in which
-// the C library walks over the name space of an archive: the last of the file
-// first.
+// under returns the metrics that are name or below it, in the order in which the C
+// library traverses the name space of an archive: the last of the file first.
 func (in *input) under(name string) []string {
 	meta := in.a.Meta()
 	if _, ok := meta.LookupName(name); ok {
@@ -336,7 +335,7 @@ func (in *input) under(name string) []string {
 	if in.tree == nil {
 		in.tree = pmns.New()
 		for name, id := range meta.NamesInOrder() {
-			_ = in.tree.Prepend(name, id) // a name that cannot be is not there for C either
+			_ = in.tree.Prepend(name, id) // C ignores an invalid name too
 		}
 	}
 	leaves, _ := in.tree.Leaves(name) // an error is an empty list

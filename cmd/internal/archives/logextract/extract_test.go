@@ -127,7 +127,8 @@ func TestPick(t *testing.T) {
 	f("cellar", -1, 0, 1, -1)
 }
 
-// TestFull fills the disk: what there is must go, or with -d be an archive.
+// TestFull fills the disk: the incomplete output must be removed, or with -d be a valid
+// archive.
 func TestFull(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "in")
@@ -154,7 +155,7 @@ func TestFull(t *testing.T) {
 	n := 0
 	for ; ; n++ {
 		if _, err := r.Next(); err != nil {
-			break // io.EOF, or the record that was cut
+			break // io.EOF, or a truncated record
 		}
 		if !bytes.Equal(r.Body(), whole[n]) {
 			t.Fatalf("-d: record %d is not that of the input", n)
@@ -221,8 +222,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// FuzzRecord checks that a record is taken only if it can be decoded, and what is
-// picked of it.
+// FuzzRecord checks that a record is accepted only if it can be decoded, and checks the
+// parts picked from it.
 func FuzzRecord(f *testing.F) {
 	base := filepath.Join(f.TempDir(), "in")
 	makeArchive(f, base, archive.Version3, 6)
@@ -278,7 +279,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzMeta checks that no bytes of metadata do harm.
+// FuzzMeta checks that arbitrary bytes of metadata do no harm.
 func FuzzMeta(f *testing.F) {
 	base := filepath.Join(f.TempDir(), "in")
 	makeArchive(f, base, archive.Version3, 2)

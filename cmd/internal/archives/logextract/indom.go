@@ -19,8 +19,8 @@ type indom struct {
 
 	last    []archive.Change // instances of the last record written, version 3 only
 	written bool             // whether there is one
-	looked  uint64           // number of the output record for which it was looked at
-	settled bool             // nothing is left to write, whatever the time
+	looked  uint64           // number of the last output record for which it was examined
+	settled bool             // nothing is left to write at any time
 }
 
 // An indomRec is a record of an instance domain, in the order of time.
@@ -63,8 +63,8 @@ func (h *history) instances(n int) ([]archive.Change, error) {
 	return slices.Clone(h.state.Instances), nil
 }
 
-// closest returns the record that holds at a time: of several with the same
-// stamp the one that the C tool comes upon.
+// closest returns the record that holds at a time: of several with the same stamp, the
+// record that the C tool finds.
 func (d *indom) closest(t pcp.Timestamp) *indomRec {
 	if len(d.recs) == 1 {
 		return &d.recs[0] // whatever its time
@@ -100,8 +100,8 @@ func (d *indom) closest(t pcp.Timestamp) *indomRec {
 	return nil
 }
 
-// append appends the contents of a record as it goes out at a time. In version 3
-// that is a delta if it is of no more instances than the domain has.
+// append appends the contents of a record to be written at a time. In version 3 that is
+// a delta if it has no more instances than the domain.
 func (d *indom) append(b []byte, rec *indomRec, t pcp.Timestamp, version int) ([]byte, error) {
 	if version < archive.Version3 {
 		return archive.AppendMetaCopy(b, rec.body, t, version)

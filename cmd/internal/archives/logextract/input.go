@@ -17,7 +17,7 @@ type input struct {
 	a     *archive.Archive
 	label archive.Label // that of the metadata, as in C
 	empty bool          // there is nothing in it
-	tree  *pmns.Tree    // its name space, once it was asked for
+	tree  *pmns.Tree    // its name space, once it was requested
 
 	meta    *metaFile
 	metaEnd bool
@@ -27,16 +27,15 @@ type input struct {
 	have    bool
 	last    pcp.Timestamp // of the last record read
 	number  int           // of records read
-	mark    bool          // it is at its end, and a mark may have to follow
+	mark    bool          // at its end, and a mark may have to follow
 	ended   bool
 	pid     int64 // pmcd.pid and pmcd.seqnum in the last prologue or epilogue, -1
 	seqnum  int32
 	scanner *scanner // nil at the end
 }
 
-// A metaFile is a file of metadata in memory: what is kept of it points there.
-// Inputs that are the same archive share it, as in C, so that each record comes
-// once.
+// A metaFile is a file of metadata in memory, to which parsed metadata point. Inputs
+// that are the same archive share it, as in C, so that each record is read once.
 type metaFile struct {
 	b       []byte
 	off     int
@@ -68,9 +67,9 @@ func (m *metaFile) load(path string) error {
 	return nil
 }
 
-// A badRecord is a record that cannot be read, with what the C tool says of it.
+// A badRecord is a record that cannot be read, with the C tool's message for it.
 type badRecord struct {
-	at   int64 // where the C library would be in the file
+	at   int64 // file offset of the C library
 	size int64 // of the file
 	err  error
 }
@@ -117,8 +116,7 @@ type volumes struct {
 	done func(bytes int64)
 }
 
-// All inputs together read so much at once, each no more than the second and no
-// less than the third.
+// Buffer size of all inputs together, and the maximum and minimum for each.
 const (
 	readTotal = 8 << 20
 	readMost  = 1 << 20
@@ -134,7 +132,8 @@ func (v *volumes) close() {
 	}
 }
 
-// open goes to the start of a volume; archive.ErrNoVolume if there is nothing of it.
+// open seeks to the start of a volume. It returns archive.ErrNoVolume if the volume is
+// missing.
 func (v *volumes) open(i int) error {
 	f, err := v.a.OpenVolume(v.a.Volumes()[i])
 	if err != nil {
@@ -151,14 +150,14 @@ func (v *volumes) open(i int) error {
 	return nil
 }
 
-// moveTo goes to an offset of the volume.
+// moveTo seeks to an offset of the volume.
 func (v *volumes) moveTo(off int64) { v.off, v.pos, v.buf = off, 0, v.buf[:0] }
 
-// offset returns where the next record starts.
+// offset returns the offset of the next record.
 func (v *volumes) offset() int64 { return v.off + int64(v.pos) }
 
-// step goes to the next volume that has records, io.EOF if there is none. One
-// that cannot be read is a bad record at its start.
+// step moves to the next volume that has records. It returns io.EOF if there is none.
+// An unreadable volume counts as a bad record at its start.
 func (v *volumes) step() error {
 	for i := v.i + 1; i < len(v.a.Volumes()); i++ {
 		err := v.open(i)
@@ -172,7 +171,7 @@ func (v *volumes) step() error {
 	return io.EOF
 }
 
-// need makes n bytes from pos on be in buf, fewer where the file ends.
+// need fills buf with n bytes from pos, fewer at the end of the file.
 func (v *volumes) need(n int) error {
 	have := copy(v.buf, v.buf[v.pos:])
 	v.off += int64(v.pos)
@@ -242,15 +241,14 @@ func (v *volumes) next() ([]byte, error) {
 
 func (v *volumes) bad(at int64, err error) error { return &badRecord{at, v.size, err} }
 
-// seek goes to a record before a time from which on all that is not before it
-// comes, as near as the index leads. It stays at the start if there is no
-// index to be trusted.
+// seek moves to a record before a time, as close as the index allows, such that all
+// later records follow. It stays at the start if the index is missing or unreliable.
 func (v *volumes) seek(to pcp.Timestamp) {
 	ix := v.a.Index()
 	best := -1
 	for i := range ix {
 		if i > 0 && ix[i].Time.Compare(ix[i-1].Time) < 0 {
-			return // it lies
+			return // the index is wrong
 		}
 		if ix[i].Time.Compare(to) < 0 {
 			best = i
@@ -271,7 +269,7 @@ func (v *volumes) seek(to pcp.Timestamp) {
 	v.i = -1
 }
 
-// startsAt goes to an offset and reports whether a record before a time starts there.
+// startsAt moves to an offset and reports whether a record before a time starts there.
 func (v *volumes) startsAt(off int64, before pcp.Timestamp) bool {
 	if off < int64(archive.LabelSize(v.a.Version())) || off > v.size-frame {
 		return false

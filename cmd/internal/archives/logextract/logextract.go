@@ -59,8 +59,8 @@ type flags struct {
 	firstZone       bool
 	oldMarks        bool
 	samples         int // -1: no limit
-	wantVersion     int // of the output, 0: that of the inputs
-	volumeRecords   int // a new volume after so many, if positive
+	wantVersion     int // of the output; 0 means that of the inputs
+	volumeRecords   int // maximum per volume, if positive
 	volumeBytes     int64
 	volumeTime      time.Duration
 	daily           bool // -w
@@ -173,7 +173,7 @@ func (x *extractor) complain(format string, args ...any) {
 	fmt.Fprintf(x.env.Stderr, "%s: %s\n", x.env.ProgName(), fmt.Sprintf(format, args...))
 }
 
-// report says where in a file a record is bad.
+// report reports the position of a bad record in a file.
 func (x *extractor) report(err error) {
 	var bad *badRecord
 	if !errors.As(err, &bad) {
@@ -185,13 +185,13 @@ func (x *extractor) report(err error) {
 
 func errText(err error) string { return cli.ErrText(err) }
 
-// writeFailed reports that something could not be written.
+// writeFailed reports a write error.
 func (x *extractor) writeFailed(what string, err error) error {
 	x.complain("Error: %s: %s", what, errText(err))
 	return errAbandon
 }
 
-// abandon removes the output, or with -d keeps what there is of it.
+// abandon removes the output, or with -d keeps the incomplete output.
 func (x *extractor) abandon() {
 	x.progress.Clear()
 	if x.desperate {
@@ -202,7 +202,7 @@ func (x *extractor) abandon() {
 	}
 	fmt.Fprintf(x.env.Stderr, "Archive \"%s\" not created.\n", x.outName)
 	if x.out != nil {
-		x.out.Discard() // a file that is gone already does not matter
+		x.out.Discard() // a missing file does not matter
 	}
 }
 
@@ -268,8 +268,8 @@ func (x *extractor) open(names []string) error {
 		}
 		end, err := a.End()
 		if err != nil && end != (pcp.Timestamp{}) {
-			// A volume at the end is damaged: what is before it is extracted,
-			// and reading on says what is wrong.
+			// A volume at the end is damaged: extract the data before it; reading
+			// further reports the damage.
 			end, err = pcp.Timestamp{Sec: pcp.MaxSec}, nil
 		}
 		if err != nil {
@@ -308,8 +308,8 @@ func (x *extractor) openMeta(in *input) error {
 	return in.meta.load(in.a.Path() + ".meta")
 }
 
-// expand replaces lists and directories by the archives that they stand for,
-// in the order of time. (The C tool extracts from the first of them only.)
+// expand replaces lists and directories with their archives, in the order of time. (The
+// C tool extracts from the first of them only.)
 func expand(names []string) []string {
 	var list []string
 	for _, name := range names {
@@ -330,7 +330,7 @@ func expand(names []string) []string {
 			}
 		}
 		if len(found) == 0 {
-			found = []string{name} // so that opening says what is wrong
+			found = []string{name} // so that opening reports the error
 		}
 		list = append(list, byStart(found)...)
 	}

@@ -14,25 +14,25 @@ import (
 
 func TestMain(m *testing.M) { twin.Main(m, Command) }
 
-// runTool runs ours or the real one in dir; the output archive is out.
+// runTool runs our tool or the real one in dir; the output archive is out.
 func runTool(t *testing.T, ours bool, dir string, env []string, args ...string) twin.Made {
 	t.Helper()
 	return twin.Call{Tool: "pmlogextract", Args: args, Dir: dir, Env: env}.Make(t, ours)
 }
 
-// suiteDir is where the installed QA suite keeps archives.
+// suiteDir is the directory of archives of the installed QA suite.
 var suiteDir = filepath.Join(twin.SuiteRoot, "archives")
 
-// compare runs both tools and tells in which of stdout, stderr, status and files
-// they differ, "" if in none.
+// compare runs both tools and returns which of stdout, stderr, status and files differ,
+// "" if none do.
 func compare(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	return twin.CompareMade(t, twin.Call{Tool: "pmlogextract", Args: args, Env: env}, excused)
 }
 
-// excused tells where the real one gives up for a reason of its own.
+// excused reports whether the real tool gives up for a reason of its own.
 func excused(want, got twin.Made) bool {
-	// Instances in a configuration file make it write where it may not.
+	// Instances in a configuration file make it write out of bounds.
 	return want.Status == 1 && got.Status == 0 && bytes.Contains(want.Err, []byte("meta data (TYPE_DESC) for pmid 0.0.0 "))
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A merger is where the merging of the inputs is.
+// A merger is the state of merging the inputs.
 type merger struct {
 	version int  // of the output
 	written int  // records and marks
@@ -22,17 +22,17 @@ type merger struct {
 	current  pcp.Timestamp // of the last record or mark
 	volStart pcp.Timestamp
 
-	flushAt int64 // behind this offset the index gets an entry
-	oldData int64 // offset of the last record, or behind it if it has an entry
-	oldMeta int64 // where the metadata ended before the last record
+	flushAt int64 // offset after which the index gets an entry
+	oldData int64 // offset of the last record, or of its end if it has an entry
+	oldMeta int64 // end of the metadata before the last record
 	copier  *archive.Copier
 	buf     []byte // of metadata
 }
 
-// indexBytes is after how many bytes the index gets an entry.
+// indexBytes is the number of bytes between entries of the index.
 const indexBytes = 100_000
 
-// merge copies what is wanted of the inputs, in the order of time.
+// merge copies the selected data of the inputs, in the order of time.
 func (x *extractor) merge() error {
 	x.flushAt = indexBytes
 	x.progress = cli.NewProgress(x.env, x.env.ProgName(), x.watch())
@@ -44,8 +44,7 @@ func (x *extractor) merge() error {
 			live++
 		}
 	}
-	// With several inputs marks depend on what the records before the
-	// window say.
+	// With several inputs, marks depend on the records before the window.
 	if seek && live == 1 {
 		x.firstInput().vols.seek(x.winStart)
 	}
@@ -101,8 +100,8 @@ func (x *extractor) merge() error {
 	return nil
 }
 
-// readAhead makes sure that of each input the next wanted record is there. It
-// is false at the end of all.
+// readAhead reads the next selected record of each input. It returns false at the end
+// of all inputs.
 func (x *extractor) readAhead() (more bool, err error) {
 	for _, in := range x.inputs {
 		if in.ended {
@@ -118,15 +117,14 @@ func (x *extractor) readAhead() (more bool, err error) {
 	return more, nil
 }
 
-// read reads the next wanted record of an input.
+// read reads the next selected record of an input.
 func (x *extractor) read(in *input) error {
 	version := in.a.Version()
 	for {
 		body, err := in.vols.next()
 		var r record
 		if err == nil {
-			// What lies before the window is only looked at for what it says
-			// about pmcd.
+			// Records before the window are only examined for the state of pmcd.
 			t, n, ok := archive.RecordTime(body, version)
 			if ok && n != 5 && t.Compare(x.winStart) < 0 {
 				in.last = t
@@ -145,7 +143,7 @@ func (x *extractor) read(in *input) error {
 					return errAbandon
 				}
 			}
-			in.scanner = nil // what it knows of layouts may be much
+			in.scanner = nil // its cache of layouts may be large
 			if x.started {
 				in.mark = true
 			} else {
@@ -171,12 +169,12 @@ func (x *extractor) read(in *input) error {
 	}
 }
 
-// pick leaves of a record what is wanted, and reports whether that is anything.
+// pick reduces a record to the selected parts, and reports whether any are left.
 func (x *extractor) pick(s *scanner, r *record) bool {
 	s.parts, s.metrics, s.picks = s.parts[:0], s.metrics[:0], s.picks[:0]
 	whole := true
-	// As version 6 of the C tool has it, whether instances are picked hangs
-	// on the set that was looked at before, at first the last one.
+	// As in version 6 of the C tool, the previously examined set, at first the last
+	// one, decides whether instances are picked.
 	stale := numval(&r.Sets[len(r.Sets)-1])
 	for i := range r.Sets {
 		set, m := &r.Sets[i], r.metrics[i]
@@ -235,7 +233,7 @@ func inOrder(list []int) bool {
 	return true
 }
 
-// earliest returns the input whose record, or mark, is first in time.
+// earliest returns the input with the earliest record or mark.
 func (x *extractor) earliest() *input {
 	var first *input
 	var when pcp.Timestamp
@@ -254,8 +252,8 @@ func (x *extractor) earliest() *input {
 	return first
 }
 
-// endInput deals with the end of an input: a mark follows unless it was the
-// last one, or the next continues it.
+// endInput handles the end of an input: a mark follows unless it was the last input, or
+// the next one continues it.
 func (x *extractor) endInput(in *input) error {
 	in.mark, in.ended = false, true
 	if x.continues(in) {
@@ -268,8 +266,8 @@ func (x *extractor) endInput(in *input) error {
 	return x.writeMark(in.last)
 }
 
-// continues reports whether the next records are of the same pmcd without
-// interruption, as prologue and epilogue say.
+// continues reports whether the next records are from the same pmcd without
+// interruption, according to prologue and epilogue.
 func (x *extractor) continues(in *input) bool {
 	if x.oldMarks || in.pid == -1 || in.seqnum == -1 {
 		return false
@@ -293,14 +291,15 @@ func (x *extractor) writeMark(t pcp.Timestamp) error {
 	return nil
 }
 
-// nextDay moves the window of -w on by a day; false if it is behind the end.
+// nextDay moves the window of -w to the next day. It returns false if that is after the
+// end.
 func (x *extractor) nextDay() bool {
 	x.winStart.Sec += secPerDay
 	x.winEnd.Sec += secPerDay
 	return x.winStart.Compare(x.end) <= 0
 }
 
-// skipDay gives up records before the window and marks the gap.
+// skipDay drops records before the window and marks the gap.
 func (x *extractor) skipDay() error {
 	for _, in := range x.inputs {
 		if in.have && in.rec.Time.Compare(x.winStart) < 0 {
@@ -339,7 +338,7 @@ func (x *extractor) writeRecord(in *input) error {
 	x.written++
 	_, now, meta := x.out.Position()
 	x.oldData = old
-	// A record of the time 0 has none, as there.
+	// A record with the time 0 has no entry, as in C.
 	if (needIndex || old == int64(archive.LabelSize(x.version)) || now > x.flushAt) && r.Time.Compare(pcp.Timestamp{}) > 0 {
 		if err := x.out.IndexAt(r.Time, x.oldMeta, old); err != nil {
 			return x.writeFailed("__pmLogPutResult: log data", err)
@@ -350,7 +349,7 @@ func (x *extractor) writeRecord(in *input) error {
 	return nil
 }
 
-// wantsVolume reports whether a record of so many bytes has to go into a new volume.
+// wantsVolume reports whether a record of a size in bytes needs a new volume.
 func (x *extractor) wantsVolume(t pcp.Timestamp, size int64) bool {
 	_, pos, _ := x.out.Position()
 	limit := int64(math.MaxInt64)
@@ -375,7 +374,7 @@ func (x *extractor) newVolume(t pcp.Timestamp) error {
 	return nil
 }
 
-// watch has all inputs tell what they have read, and returns how many bytes there are.
+// watch makes all inputs report their progress, and returns the total number of bytes.
 func (x *extractor) watch() (total int64) {
 	for _, in := range x.inputs {
 		if in.empty {

@@ -12,24 +12,24 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A metric is what is known of one, in all inputs.
+// A metric is the state of a metric in all inputs.
 type metric struct {
 	id    pcp.PMID
 	known bool // there is a descriptor
 	desc  pcp.Desc
 	names []string
-	body  []byte // the record, from the type on, until it is written
+	body  []byte // the record, starting at the type, until it is written
 
 	labels [3]*labelRec // of the item, the domain and the cluster
 	texts  [2]*textRec
-	indom  *indom // nil if it has none
+	indom  *indom // nil if it has no instances
 
-	want    *wanted // of the configuration file, nil if that does not name it
+	want    *wanted // from the configuration file, nil if that does not name the metric
 	skip    bool    // -x
-	settled bool    // nothing is left to write but for the instance domain
+	settled bool    // nothing is left to write except the instance domain
 }
 
-// A labelRec is a record of labels; only one for each identifier counts.
+// A labelRec is a record of labels; only one counts for each identifier.
 type labelRec struct {
 	stamp pcp.Timestamp
 	body  []byte // nil: it is written
@@ -62,7 +62,7 @@ func (t *labelTable) find(ident uint32) *labelRec {
 	return nil
 }
 
-// metadata is all of the metadata that may be wanted.
+// metadata is all of the metadata that may be needed.
 type metadata struct {
 	metrics   map[pcp.PMID]*metric
 	chain     chain     // of descriptors
@@ -76,8 +76,8 @@ type metadata struct {
 	record    uint64 // number of the output record
 }
 
-// loadMeta takes in the metadata of all inputs, a record of each in turn, as
-// the C tool does: it says which of two contradicting records is the later one.
+// loadMeta loads the metadata of all inputs, a record of each in turn, as the C tool
+// does: this order determines the later one of two conflicting records.
 func (x *extractor) loadMeta() error {
 	x.md = metadata{
 		metrics: make(map[pcp.PMID]*metric), byName: make(map[string][]*metric),
@@ -122,7 +122,7 @@ type histKey struct {
 	id   pcp.InDom
 }
 
-// takeMeta takes in a record, if it is wanted.
+// takeMeta adds a record, if it is selected.
 func (x *extractor) takeMeta(in *input, body []byte, histories map[histKey]*history) (bool, error) {
 	typ, stamp, rest, ok := archive.SplitMeta(body)
 	size := map[archive.MetaType]int{
@@ -210,7 +210,7 @@ func descNames(body []byte) []string {
 	return names
 }
 
-// takeDesc takes in a descriptor, and compares it with what was there before.
+// takeDesc adds a descriptor, and compares it with the previous one.
 func (x *extractor) takeDesc(body []byte) (bool, error) {
 	md := &x.md
 	desc := pcp.Desc{
@@ -240,7 +240,7 @@ func (x *extractor) takeDesc(body []byte) (bool, error) {
 	return true, nil
 }
 
-// sameNames looks for other metrics that have one of the names.
+// sameNames looks for other metrics with one of the names.
 func (x *extractor) sameNames(id pcp.PMID, names []string) error {
 	md := &x.md
 	var other []*metric
@@ -266,8 +266,7 @@ func (x *extractor) sameNames(id pcp.PMID, names []string) error {
 	return nil
 }
 
-// conflict reports that a metric is not the same in all inputs, which only -x
-// lets pass.
+// conflict reports that a metric differs between inputs, which only -x permits.
 func (x *extractor) conflict(m *metric, format string, args ...any) error {
 	level := "Error"
 	if x.ignoreConflicts {
@@ -320,8 +319,8 @@ func semText(s pcp.Sem) string {
 	return fmt.Sprintf("unknown (%d)", int32(s))
 }
 
-// equalNames reports whether two sets of names are equal; a name may be there
-// more than once.
+// equalNames reports whether two sets of names are equal; a name may occur more than
+// once.
 func equalNames(a, b []string) bool {
 	has := func(list []string) func(string) bool {
 		return func(name string) bool { return !slices.Contains(list, name) }
@@ -329,7 +328,7 @@ func equalNames(a, b []string) bool {
 	return !slices.ContainsFunc(a, has(b)) && !slices.ContainsFunc(b, has(a))
 }
 
-// takeLabels takes in labels, which begin with their level and identifier.
+// takeLabels adds labels, which begin with their level and identifier.
 func (x *extractor) takeLabels(rec labelRec, b []byte) (bool, error) {
 	level, ident := pcp.LabelFlags(be(b)), be(b[4:])
 	if be(b) > 0xff {
@@ -409,7 +408,8 @@ func (x *extractor) takeText(body []byte) (bool, error) {
 	return true, nil
 }
 
-// link gives metrics and instance domains what belongs to them, once all is known.
+// link links metrics and instance domains to their labels and texts, once all are
+// loaded.
 func (x *extractor) link() {
 	md := &x.md
 	md.context = md.labels[pcp.LabelContext].find(uint32(pcp.PMIDNull))
@@ -440,8 +440,8 @@ func (x *extractor) link() {
 	}
 }
 
-// writeMeta writes the metadata that a record needs and that are not written
-// yet. It reports whether there was an instance domain among them.
+// writeMeta writes the metadata that a record needs and that have not been written yet.
+// It reports whether they included an instance domain.
 func (x *extractor) writeMeta(r *record) (indoms bool, err error) {
 	md := &x.md
 	md.record++
@@ -503,7 +503,7 @@ func (x *extractor) writeTexts(texts [2]*textRec) error {
 	return nil
 }
 
-// writeLabels writes labels that hold at a time, if that was not done.
+// writeLabels writes the labels that hold at a time, unless already written.
 func (x *extractor) writeLabels(l *labelRec, t pcp.Timestamp) error {
 	if l == nil || l.body == nil || l.stamp.Compare(t) > 0 {
 		return nil
@@ -519,7 +519,7 @@ func (x *extractor) writeLabels(l *labelRec, t pcp.Timestamp) error {
 	return nil
 }
 
-// writeInDom writes the instances as of a time, if that was not done.
+// writeInDom writes the instances as of a time, unless already written.
 func (x *extractor) writeInDom(d *indom, t pcp.Timestamp) (wrote bool, err error) {
 	if len(d.recs) > 0 {
 		rec := d.closest(t)

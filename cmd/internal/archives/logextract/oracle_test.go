@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// different lists what is not as with the C tool, by the archive, with the
-// reason. The test of the whole suite fails where it is as there after all.
+// different lists the archives whose output differs from the C tool's, with the reason.
+// The test of the whole suite fails if such an output does not differ.
 var different = map[string]string{
 	"badlen-1":                       "the C tool names the end of the file as the place of a bad length",
 	"badmeta-6":                      "a delta in version 2: other words for it",
@@ -24,13 +24,13 @@ var different = map[string]string{
 	"multi-corrupted/20150508.11.50": "the C tool says offset 0 where it cannot go back in an .xz file",
 }
 
-// randomSource returns random numbers that are the same each time, unless
-// PCP_TEST_SEED has another seed.
+// randomSource returns the same random numbers each time, unless PCP_TEST_SEED sets
+// another seed.
 func randomSource(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(longtest.Seed(t), 0))
 }
 
-// randomArgs makes up options that fit an archive.
+// randomArgs generates options for an archive.
 func randomArgs(t *testing.T, r *rand.Rand, a *archive.Archive) []string {
 	var args []string
 	one := func(n int) bool { return r.IntN(n) == 0 }
@@ -130,7 +130,7 @@ func TestSuite(t *testing.T) {
 		damaged := strings.Contains(path, "badarchives") || strings.Contains(path, "corrupted")
 		a.Close()
 		if damaged {
-			continue // what of it is read depends on where reading begins
+			continue // the readable part depends on the start position
 		}
 		runs++
 		if diff := compare(t, nil, args...); diff != "" {
@@ -169,7 +169,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestArguments compares what is said to all sorts of arguments.
+// TestArguments compares the output for all sorts of arguments.
 func TestArguments(t *testing.T) {
 	twin.NeedSuite(t)
 	a := filepath.Join(suiteDir, "sample-labels")

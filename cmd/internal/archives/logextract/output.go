@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// byStart sorts archives by their start; what cannot be opened stays in front,
-// to be reported.
+// byStart sorts archives by their start; unreadable archives stay in front, to be
+// reported.
 func byStart(names []string) []string {
 	starts := make(map[string]pcp.Timestamp)
 	for _, name := range names {
@@ -26,7 +26,7 @@ func byStart(names []string) []string {
 	return names
 }
 
-// setZone finds the time zone in which times of day are meant.
+// setZone finds the time zone for times of day.
 func (x *extractor) setZone() {
 	x.loc = x.env.Local()
 	switch {
@@ -44,8 +44,7 @@ func (x *extractor) firstInput() *input {
 	return x.inputs[slices.IndexFunc(x.inputs, func(in *input) bool { return !in.empty })]
 }
 
-// create makes the output, with a label that is put together of those of the
-// inputs.
+// create creates the output, with a label combined from those of the inputs.
 func (x *extractor) create() error {
 	if err := x.checkFree(); err != nil {
 		return err
@@ -62,11 +61,11 @@ func (x *extractor) create() error {
 	return nil
 }
 
-// bufferSize is how much is written at once.
+// bufferSize is the size of a write.
 const bufferSize = 1 << 20
 
-// checkFree reports whether none of the files is there: that goes before what may
-// be wrong with the labels.
+// checkFree reports whether none of the files exists: this check precedes those of the
+// labels.
 func (x *extractor) checkFree() error {
 	for _, suffix := range []string{".index", ".meta", ".0"} {
 		path := x.outName + suffix
@@ -93,7 +92,7 @@ func (x *extractor) cannotCreate(err error) error {
 	return errExit
 }
 
-// newLabel checks the labels of the inputs and returns that of the output.
+// newLabel checks the labels of the inputs and returns the label of the output.
 func (x *extractor) newLabel() (archive.Label, error) {
 	var first, last *input
 	version := 0
@@ -141,8 +140,8 @@ func (x *extractor) newLabel() (archive.Label, error) {
 	return label, nil
 }
 
-// setWindow finds the time window. The C tool counts in microseconds here, and
-// ends a second late so as to miss nothing.
+// setWindow finds the time window. The C tool counts in microseconds here, and ends a
+// second late to miss nothing.
 func (x *extractor) setWindow() error {
 	o := x.opts
 	micro := func(t pcp.Timestamp) pcp.Timestamp { t.Nsec -= t.Nsec % 1000; return t }

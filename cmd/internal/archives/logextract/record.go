@@ -7,17 +7,17 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// A record is a record of a volume, with what of it is wanted. It is valid until
-// the input's next one.
+// A record is a record of a volume with its selected parts. It is valid until the
+// input's next record.
 type record struct {
 	*archive.Record
-	parts   []archive.Part // what is wanted, nil if that is all
+	parts   []archive.Part // the selected parts, nil for all
 	metrics []*metric      // of the parts, or of all sets
 }
 
 func be(b []byte) uint32 { return binary.BigEndian.Uint32(b) }
 
-// numval returns how many values a set has, or its error.
+// numval returns the number of values in a set, or its error.
 func numval(s *archive.Set) int {
 	if s.Len == 0 {
 		return int(s.Status)
@@ -29,16 +29,15 @@ func numval(s *archive.Set) int {
 type scanner struct {
 	check  archive.Checker
 	rec    archive.Record
-	shapes [archive.MaxLayouts + 1][]*metric // by layout; of the last record that has none
+	shapes [archive.MaxLayouts + 1][]*metric // by layout; or of the last record without a layout
 
-	// What is wanted of the record.
+	// The selected parts of the record.
 	parts   []archive.Part
 	metrics []*metric
 	picks   []int
 }
 
-// scan checks a record. Find tells which metric an identifier stands for; it is
-// asked seldom.
+// scan checks a record. Find returns the metric of an identifier; it is called rarely.
 func (s *scanner) scan(body []byte, version int, find func(pcp.PMID) *metric) (record, error) {
 	s.rec.Body, s.rec.Version = body, version
 	if err := s.check.Record(&s.rec); err != nil {
@@ -102,7 +101,7 @@ const (
 	pmcdSeqnum pcp.PMID = 2<<22 | 24
 )
 
-// value returns the first value of a set, which has one.
+// value returns the first value of a set, which must have a value.
 func value(r *archive.Record, s *archive.Set) (pcp.Value, error) {
 	word := be(r.Values(s)[4:])
 	if s.ValFmt == pcp.ValInSitu {

@@ -1,7 +1,7 @@
-// Package loglabel is pmloglabel: it checks the labels of all files of an
-// archive, and rewrites them.
+// Package loglabel implements pmloglabel, which checks and rewrites the labels of all
+// files of an archive.
 //
-// Labels are written only if all of them can be: each file can be opened and has
-// room for a label of the version wanted. The C tool writes what it can, and
-// with -V over the first records.
+// Labels are written only if all of them can be: each file can be opened and has room
+// for a label of the new version. The C tool writes those it can, and with -V
+// overwrites the first records.
 package loglabel

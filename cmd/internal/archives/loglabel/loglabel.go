@@ -122,7 +122,7 @@ func run(_ context.Context, env *cli.Env) int {
 type labels struct {
 	*flags
 	out    io.Writer
-	warn   bool // say what is wrong
+	warn   bool // report errors
 	files  []file
 	golden archive.Label // that all should be like
 	have   bool          // it is a good one
@@ -135,8 +135,8 @@ type file struct {
 	what string // as messages name it
 	path string // without the suffix of a compressed one
 	vol  int32
-	size int // that its label seems to have, 0 if there is none
-	have int // bytes of it that there are, no more than a label and one
+	size int // of its label, as far as known; 0 if there is no label
+	have int // bytes read, at most one more than a label
 }
 
 func (l *labels) say(format string, args ...any) {
@@ -145,7 +145,7 @@ func (l *labels) say(format string, args ...any) {
 	}
 }
 
-// complain reports what is wrong with labels.
+// complain reports errors in labels.
 func (l *labels) complain(format string, args ...any) {
 	fmt.Fprintf(l.env.Stderr, format+"\n", args...)
 	l.status = corrupted
@@ -155,7 +155,7 @@ func (l *labels) run(path string) int {
 	l.say("Scanning for components of archive \"%s\"", path)
 	set, err := archive.FindFiles(path)
 	if path == "" {
-		err = fs.ErrNotExist // as the C tool, which differs in this from others
+		err = fs.ErrNotExist // as in this C tool, unlike others
 	}
 	if err != nil {
 		fmt.Fprintf(l.env.Stderr, "%s: Cannot open archive \"%s\": %s\n", l.env.ProgName(), path, cli.ErrText(err))
@@ -187,7 +187,7 @@ func (l *labels) run(path string) int {
 	return l.status
 }
 
-// check looks at the label of the last one of files.
+// check checks the label of the last of files.
 func (l *labels) check(name string) {
 	f := &l.files[len(l.files)-1]
 	label, err := l.load(f)
@@ -199,7 +199,7 @@ func (l *labels) check(name string) {
 		l.complain("Bad %s label: %s", name, cli.ErrText(err))
 	}
 	if !l.have {
-		// Of bad ones the last has most to say.
+		// Of bad labels the last is the most informative.
 		l.golden, l.have, l.from = label.Label, err == nil, name
 		return
 	}
@@ -233,7 +233,7 @@ func (l *labels) check(name string) {
 	}
 }
 
-// A found label, with the magic number that the C library checks apart.
+// A label, with the magic number that the C library checks separately.
 type found struct {
 	archive.Label
 	magic uint32
@@ -283,8 +283,8 @@ func word(b []byte, off int) uint32 {
 	return binary.BigEndian.Uint32(b[off:])
 }
 
-// wrong tells what __pmLogChkLabel in the C library finds wrong with the label
-// of a file.
+// wrong returns the errors that __pmLogChkLabel in the C library finds in the label of
+// a file.
 func (l *found) wrong(vol int32) error {
 	switch {
 	case l.magic&^0xff != magicNumber, l.Vol != vol:

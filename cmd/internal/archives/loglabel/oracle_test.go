@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
-// archives returns directories with a copy each of archives of the QA suite.
+// archives returns directories, each with a copy of archives of the QA suite.
 func archives(t *testing.T, paths ...string) []string {
 	t.Helper()
 	oracle.Require(t)
@@ -46,8 +46,8 @@ func runTool(t *testing.T, ours bool, dir string, args ...string) twin.Left {
 	return twin.Call{Tool: "pmloglabel", Dir: dir, Args: args}.Leave(t, ours)
 }
 
-// TestOracle compares what both say and do to good and bad archives, to every
-// other one of them if PCP_TEST_LONG is not set.
+// TestOracle compares the output and the changes of both tools for good and bad
+// archives, for every other archive if PCP_TEST_LONG is not set.
 func TestOracle(t *testing.T) {
 	paths := []string{
 		"archives/ok-foo", "archives/ok-mv-foo", "archives/ok-noti-bigbin", "archives/20180606", "archives/omnibus_v3",
@@ -68,7 +68,7 @@ func TestOracle(t *testing.T) {
 				t.Errorf("%s %q: -C +ours\n%s", path, opts, diff)
 			}
 		}
-		// Where it is better than the C tool: see TestSafety.
+		// For improvements over the C tool, see TestSafety.
 		if name == "20180606" || name == "omnibus_v3" || name == "541380" {
 			continue
 		}
@@ -82,7 +82,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestArguments compares what both make of their arguments.
+// TestArguments compares how both handle their arguments.
 func TestArguments(t *testing.T) {
 	dir := archives(t, "archives/ok-foo")[0]
 	for _, args := range [][]string{
@@ -106,13 +106,13 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestSafety tries what the C tool destroys archives with.
+// TestSafety tries operations with which the C tool destroys archives.
 func TestSafety(t *testing.T) {
 	for _, tt := range []struct {
 		path string
 		args []string
 	}{
-		{"archives/ok-mv-foo", []string{"-V", "3"}},               // a longer label goes over the first record
+		{"archives/ok-mv-foo", []string{"-V", "3"}},               // a longer label overwrites the first record
 		{"archives/omnibus_v3", []string{"-V", "2"}},              // a shorter one leaves half of the old one
 		{"archives/20180606", []string{"-p", "5"}},                // some of the files are compressed
 		{"badarchives/541380", []string{"-s"}},                    // no label to take anything from
@@ -127,8 +127,7 @@ func TestSafety(t *testing.T) {
 	}
 }
 
-// TestZoneName looks whether the name of the time zone stays unless there is a
-// new one.
+// TestZoneName checks that the name of the time zone is kept unless a new one is given.
 func TestZoneName(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	for _, vol := range []string{"0", "meta", "index"} {

@@ -54,7 +54,7 @@ func (l *labels) rewrite() {
 	}
 	for i, w := range open {
 		g.Vol = l.files[i].vol
-		// One write of a few bytes: it is done or not.
+		// One write of a few bytes, which succeeds or fails as a whole.
 		_, err := w.WriteAt(g.Append(nil), 0)
 		if err == nil {
 			err = w.Sync()

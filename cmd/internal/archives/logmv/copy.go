@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// mustCopy reports whether a link cannot be made because of where the two names
-// are, or of what the file system can do.
+// mustCopy reports whether a link cannot be made because of the locations of the two
+// names, or limits of the file system.
 func mustCopy(err error) bool {
 	for _, e := range []error{syscall.EXDEV, syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EMLINK} {
 		if errors.Is(err, e) {
@@ -40,7 +40,7 @@ func (m *mover) copy(src, dst string) bool {
 		return false
 	}
 	if err != nil {
-		// Two lines, as pmlogcp prints since its copies are its own.
+		// Two lines, as pmlogcp prints since it makes its copies itself.
 		what := dst
 		if e, ok := errors.AsType[*stepError](err); ok {
 			what = e.what
@@ -50,8 +50,7 @@ func (m *mover) copy(src, dst string) bool {
 		return false
 	}
 	if m.checksum {
-		// What is read back is what the system has, though perhaps not yet what
-		// the disk has.
+		// The data read back may be from the system's cache rather than the disk.
 		got, err := m.sum(dst)
 		if err != nil {
 			m.complain("%s: %s", dst, cli.ErrText(err))
@@ -71,7 +70,7 @@ func (m *mover) copy(src, dst string) bool {
 	return true
 }
 
-// A stepError is one of what it takes to copy a file.
+// A stepError is an error of a step in copying a file.
 type stepError struct {
 	what string // "cannot open x", "write to x failed"
 	err  error
@@ -87,8 +86,8 @@ func step(what string, err error) error {
 	return &stepError{what, err}
 }
 
-// copyFile copies a file to one that must not exist, with its mode and times,
-// down to the disk, and returns the checksum of what it read.
+// copyFile copies a file to a new file, which must not exist, with its mode and times,
+// syncs it to disk, and returns the checksum of the bytes read.
 func (m *mover) copyFile(src, dst string) (sum string, made bool, err error) {
 	r, err := os.Open(src)
 	if err != nil {
@@ -130,7 +129,7 @@ func (m *mover) copyFile(src, dst string) (sum string, made bool, err error) {
 	return hex.EncodeToString(h.Sum(nil)), true, nil
 }
 
-// A writerFunc is a writer without other methods, so that all goes through it.
+// A writerFunc is a writer without other methods, so that all data passes through it.
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

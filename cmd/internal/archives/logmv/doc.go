@@ -1,8 +1,8 @@
-// Package logmv is pmlogmv, pmlogcp and pmlogls: it renames, copies and lists
+// Package logmv implements pmlogmv, pmlogcp and pmlogls, which rename, copy and list
 // the files of an archive.
 //
-// All files of the new name are there before the first one of the old name goes,
-// and what is there already is never written over. If something fails or a
-// signal comes before that, the new files are removed; after it, the work is
-// finished. The C tool then removes the new files all the same.
+// All new files exist before the first old file is removed, and existing files are
+// never overwritten. If an error or a signal occurs before that, the new files are
+// removed; after it, the work is finished, where the C tool still removes the new
+// files.
 package logmv

@@ -99,11 +99,11 @@ type mover struct {
 	env     *cli.Env
 	old     string // base names
 	new     string
-	made    []string // files that are to go if it does not work out
-	summing bool     // that sums are made has been said
+	made    []string // files to remove on failure
+	summing bool     // the use of checksums has been reported
 	link    func(src, dst string) error
 
-	progress *cli.Progress // of what is copied
+	progress *cli.Progress // of the copies
 }
 
 func (m *mover) own(_ *cli.Options, opt *cli.Option, _ string) bool {
@@ -183,10 +183,11 @@ func run(ctx context.Context, env *cli.Env, what mode) int {
 	return 0
 }
 
-// shellChars are those that a name must not have: scripts pass names on.
+// shellChars are characters that a name must not have, since scripts pass names to the
+// shell.
 const shellChars = " $?*[(|;&<>"
 
-// safe reports whether a name is, and complains if it is not.
+// safe reports whether a name is safe, and complains if not.
 func (m *mover) safe(name string) bool {
 	for _, c := range shellChars {
 		if strings.ContainsRune(name, c) {
@@ -209,7 +210,7 @@ func (m *mover) list(parts []string) {
 // suffixes are those of compressed files, in the order in which C looks for them.
 var suffixes = []string{"", ".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".zst"}
 
-// find returns the file that a part of an archive is in, and its suffix.
+// find returns the file of a part of an archive, and its suffix.
 func (m *mover) find(base, part string) (path, suffix string, ok bool) {
 	for _, s := range suffixes {
 		path := base + "." + part + s
@@ -254,7 +255,7 @@ func (m *mover) all(parts []string) bool {
 	return true
 }
 
-// size returns how many bytes are read to copy all files.
+// size returns the number of bytes read to copy all files.
 func (m *mover) size(parts []string) int64 {
 	var size int64
 	for _, part := range parts {
@@ -301,8 +302,8 @@ func (m *mover) one(src, dst string) bool {
 	return m.copy(src, dst)
 }
 
-// remove removes the old files. There is no way back from here, so that a
-// signal does not stop it.
+// remove removes the old files. From here the work cannot be undone, so a signal does
+// not stop it.
 func (m *mover) remove(parts []string) {
 	for _, part := range parts {
 		src, _, ok := m.find(m.old, part)
@@ -321,7 +322,7 @@ func (m *mover) remove(parts []string) {
 	}
 }
 
-// caught says which signal it was.
+// caught reports the signal.
 func (m *mover) caught() {
 	m.env.FlushOut()
 	n := syscall.SIGINT

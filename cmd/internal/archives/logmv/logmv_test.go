@@ -56,11 +56,11 @@ func runTool(t *testing.T, ours bool, dir string, args ...string) twin.Left {
 	return twin.Call{Tool: "pmlogmv", Dir: dir, Args: args}.Leave(t, ours)
 }
 
-// TestOracle compares what both say and do.
+// TestOracle compares the output and the effects of both tools.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)
 	for _, tt := range []struct {
-		files string // made before, separated by blanks
+		files string // created before, separated by blanks
 		args  []string
 	}{
 		{"", []string{"foo", "bar"}},
@@ -125,7 +125,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		ok := m.all(parts)
 		if stop == 5 {
-			// Now it is too late, and the work must be finished.
+			// Now it is too late to undo, and the work must be finished.
 			cancel(errors.New("interrupt signal received"))
 			if m.remove(parts); !ok {
 				t.Errorf("not interrupted, but failed: %s", b.String())
@@ -184,8 +184,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyFails says in two lines what went wrong and with which copy, and leaves
-// nothing behind.
+// TestCopyFails checks that a failed copy prints two lines with the error and the file,
+// and leaves no files.
 func TestCopyFails(t *testing.T) {
 	dir := t.TempDir()
 	must := func(err error) {

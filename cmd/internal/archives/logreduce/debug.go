@@ -9,19 +9,19 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/report"
 )
 
-// debug says what -D asked for.
+// debug holds the debug options of -D.
 type debug struct {
-	setup   bool // appl0: the window and the metadata
+	setup   bool // appl0: print the window and the metadata
 	seen    bool // appl1: the instances that were recorded in an interval
 	records bool // appl2: what goes in and out
 }
 
-// debugOf returns what the debug options of o ask for.
+// debugOf returns the debug options of o.
 func debugOf(o *cli.Options) debug {
 	return debug{setup: o.Debugging("appl0"), seen: o.Debugging("appl1"), records: o.Debugging("appl2")}
 }
 
-// describeDebug shows a metric and what becomes of it.
+// describeDebug prints a metric and its fate.
 func (x *reducer) describeDebug(m *metric, out pcp.Desc) {
 	if !x.debug.setup {
 		return
@@ -62,7 +62,7 @@ func (x *reducer) dump(what string, res *pcp.Result) {
 	}
 }
 
-// dumpSeen shows the instances that were recorded up to a time.
+// dumpSeen prints the instances that were recorded up to a time.
 func (x *reducer) dumpSeen(end pcp.Timestamp) {
 	if !x.debug.seen {
 		return

@@ -52,7 +52,7 @@ averages.`,
 type flags struct {
 	interval time.Duration
 	samples  int // -1: no limit
-	volume   int // a new volume after so many, if positive
+	volume   int // maximum per volume, if positive
 	debug    debug
 }
 
@@ -79,14 +79,14 @@ type reducer struct {
 	window   pcptime.Window
 	out      *archive.Writer
 
-	metrics []*metric // those that go out, in the order of the name space
+	metrics []*metric // metrics of the output, in the order of the name space
 	byID    map[pcp.PMID]*metric
 	indoms  map[pcp.InDom]*indom
 	scan    scan
 	result  pcp.Result // what goes out
 	written int
 	current pcp.Timestamp
-	flushAt int64 // behind this offset the index gets an entry
+	flushAt int64 // offset after which the index gets an entry
 }
 
 func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
@@ -100,7 +100,7 @@ func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 			x.env.Printf("%v", err)
 			o.WantUsage()
 		case d.Truncate(time.Microsecond) <= 0:
-			// The C tool would write the same record for ever.
+			// The C tool would write the same record forever.
 			o.Usagef("-t requires an interval that is not 0")
 		}
 		x.interval = d.Truncate(time.Microsecond)
@@ -157,7 +157,7 @@ func (x *reducer) complain(format string, args ...any) {
 func (x *reducer) abandon() {
 	fmt.Fprintf(x.env.Stderr, "Archive \"%s\" not created.\n", x.outName)
 	if x.out != nil {
-		x.out.Discard() // a file that is gone already does not matter
+		x.out.Discard() // a missing file does not matter
 	}
 }
 
@@ -367,8 +367,8 @@ func (x *reducer) put(oldMeta int64) error {
 	return nil
 }
 
-// full reports whether the record may not fit into the volume: files of version 2
-// are limited. What is left free is more than any record has.
+// full reports whether the record may not fit into the volume: files of version 2 are
+// limited. The reserve is larger than any record.
 func (x *reducer) full() bool {
 	if x.label.Version >= archive.Version3 {
 		return false

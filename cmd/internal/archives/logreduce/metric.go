@@ -10,13 +10,13 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A metric is one that goes out.
+// A metric is a metric of the output.
 type metric struct {
 	id    pcp.PMID
 	name  string
 	desc  pcp.Desc // in the input
 	out   pcp.Type // in the output
-	indom *indom   // nil if it has none
+	indom *indom   // nil if it has no instances
 
 	seen instances
 }
@@ -25,10 +25,10 @@ type metric struct {
 type instances struct {
 	slots []slot
 	index map[int32]int32 // slot of an instance; nil while there are few
-	fetch []int32         // slots of the last fetch, by place: mostly the same again
+	fetch []int32         // slots of the last fetch, by position; mostly unchanged
 
-	// The last record, and the interval that it was in. Its instances are
-	// only marked one by one when the next record has others.
+	// The last record, and its interval. Its instances are only marked one by one if
+	// the next record has different ones.
 	list   []int32 // instances, by place
 	at     []int32 // their slots
 	listed uint32
@@ -38,7 +38,7 @@ type slot struct {
 	inst     int32
 	interval uint32 // number of the last interval in which it was recorded
 	inList   bool   // it is in the last record
-	written  bool   // there is a value of it in the output
+	written  bool   // the output has a value of it
 }
 
 // recorded reports whether there was a value in an interval.
@@ -46,7 +46,7 @@ func (s *instances) recorded(sl *slot, interval uint32) bool {
 	return sl.interval == interval || sl.inList && s.listed == interval
 }
 
-// note takes in the instances of a set that was recorded in an interval, with their
+// note notes the instances of a set that was recorded in an interval, with their
 // values.
 func (s *instances) note(values []byte, interval uint32) {
 	n := len(values) / 8
@@ -80,8 +80,8 @@ func (s *instances) note(values []byte, interval uint32) {
 	s.at, s.listed = slots, interval
 }
 
-// find returns the slot of an instance, -1 if there is none. Last is where they
-// were the last time, at where to look first.
+// find returns the slot of an instance, -1 if there is none. Last holds the slots of
+// the last time, and at is the position to try first.
 func (s *instances) find(inst int32, last []int32, at int) int32 {
 	if at < len(last) {
 		if n := last[at]; s.slots[n].inst == inst {
@@ -191,9 +191,8 @@ func (x *reducer) describeOne(name string, id pcp.PMID) error {
 	return nil
 }
 
-// putInDoms writes the instance domains of the record whose instances are not
-// those that were last written. As in the C tool they are those of the next
-// time that is fetched.
+// putInDoms writes the instance domains of the record whose instances changed since
+// they were last written. As in the C tool, they are those of the next fetch.
 func (x *reducer) putInDoms(at pcp.Timestamp) (wrote bool, err error) {
 	for i := range x.result.Sets {
 		vs := &x.result.Sets[i]
@@ -222,7 +221,7 @@ func (x *reducer) putInDoms(at pcp.Timestamp) (wrote bool, err error) {
 	return wrote, nil
 }
 
-// sameInstances reports whether the numbers are the same; names do not count.
+// sameInstances reports whether the numbers are the same; it ignores names.
 func sameInstances(a, b []pcp.Instance) bool {
 	if len(a) != len(b) {
 		return false
@@ -253,7 +252,8 @@ func (d *indom) encode(list []pcp.Instance, t pcp.Timestamp, version int) []byte
 	return b
 }
 
-// difference returns what changed, and whether to write that instead of the whole.
+// difference returns the changes, and whether to write them instead of the whole
+// domain.
 func difference(old, list []pcp.Instance) (delta []archive.Change, ok bool) {
 	for i, j := 0, 0; i < len(old) || j < len(list); {
 		switch {

@@ -12,18 +12,18 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// different lists what is not as with the C tool, by the archive, with the reason.
+// different lists the archives whose output differs from the C tool's, with the reason.
 var different = map[string]string{
 	"541380_v2": "a string in a block without a type, as very old archives have them, gets its type",
 }
 
-// randomSource returns random numbers that are the same each time, unless
-// PCP_TEST_SEED has another seed.
+// randomSource returns the same random numbers each time, unless PCP_TEST_SEED sets
+// another seed.
 func randomSource(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(longtest.Seed(t), 0))
 }
 
-// randomArgs makes up options that fit an archive, so that the C tool is done soon.
+// randomArgs generates options for an archive with which the C tool ends soon.
 func randomArgs(r *rand.Rand, a *archive.Archive) []string {
 	var args []string
 	one := func(n int) bool { return r.IntN(n) == 0 }
@@ -59,7 +59,7 @@ func TestSuite(t *testing.T) {
 	equal, runs := 0, 0
 	for i, path := range twin.Suite(t) {
 		if !all && i%20 != 7 || strings.Contains(path, "badarchives") || strings.Contains(path, "corrupted") {
-			continue // how far a bad one can be read depends on the way of reading
+			continue // the readable part of a bad archive depends on the way of reading
 		}
 		a, err := archive.Open(path)
 		if err != nil {
@@ -101,7 +101,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestArguments compares what is said to all sorts of arguments.
+// TestArguments compares the output for all sorts of arguments.
 func TestArguments(t *testing.T) {
 	twin.NeedSuite(t)
 	a := filepath.Join(suiteDir, "sample-labels")

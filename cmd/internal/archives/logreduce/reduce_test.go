@@ -26,9 +26,9 @@ var (
 	blob     = pcp.Desc{PMID: pcp.NewPMID(245, 0, 3), Type: pcp.TypeAggregate, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}
 )
 
-// makeArchive writes 60 records a second apart: a counter, an instance domain
-// of which one instance is only there in the first 20, and an aggregate. There
-// is a mark after the first 30.
+// makeArchive writes 60 records a second apart: a counter, an instance domain with an
+// instance that only exists in the first 20, and an aggregate. There is a mark after
+// the first 30.
 func makeArchive(t *testing.T, base string, version int) {
 	t.Helper()
 	must := func(err error) {
@@ -108,8 +108,8 @@ func TestReduce(t *testing.T) {
 		if res.Status != 0 || string(res.Err) != "pmlogreduce: cellar.blob: Warning: skipping AGGREGATE metric\n" {
 			t.Fatalf("version %d: status %d: %s", version, res.Status, res.Err)
 		}
-		// Behind the mark a counter has no value at first. Of the white wine
-		// none comes later, so that there is no value at 21 seconds either.
+		// After the mark a counter has no value at first. The white wine has no later
+		// value, and so no value at 21 seconds either.
 		want := []string{
 			"0.0 245.0.2 0:DOUBLE:0 1:DOUBLE:0 245.0.1 -1:U64:4000000000",
 			"10.5 245.0.2 0:DOUBLE:10 1:DOUBLE:-10 245.0.1 -1:U64:4000000011",
@@ -154,7 +154,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestRefused has intervals and outputs that cannot be.
+// TestRefused tries invalid intervals and outputs.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "in")

@@ -10,23 +10,22 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A scan reads all records of the input once, up to the end of one interval
-// after the other.
+// A scan reads all records of the input once, interval by interval.
 type scan struct {
 	in       *archive.Scanner
 	rec      *archive.Record
-	pending  bool   // rec is behind the last interval
+	pending  bool   // rec is after the last interval
 	interval uint32 // number of the interval
 	metrics  map[pcp.PMID]*metric
-	places   []*metric // of the last record: mostly the same again
+	places   []*metric // of the last record; mostly unchanged
 
-	// The layout of the last record, 0 if it is not known, and its interval.
+	// The layout of the last record, 0 if unknown, and its interval.
 	layout int
 	noted  uint32
 }
 
-// validStamp reports whether the time of a record is one. A fraction of a second that is a second
-// or more would put the record into another interval than its neighbours do.
+// validStamp reports whether the time of a record is valid. A fraction of a second or more would
+// put the record into a different interval than its neighbours.
 func validStamp(body []byte, version int) bool {
 	if version >= archive.Version3 {
 		return binary.BigEndian.Uint32(body[8:]) < 1e9
@@ -34,7 +33,7 @@ func validStamp(body []byte, version int) bool {
 	return binary.BigEndian.Uint32(body[4:]) < 1e6
 }
 
-// A finding is what the scan of an interval came to.
+// A finding is the result of scanning an interval.
 type finding struct {
 	marks []pcp.Timestamp
 	err   error
@@ -45,9 +44,8 @@ type scanMessage string
 
 func (m scanMessage) Error() string { return string(m) }
 
-// run scans interval after interval, beside the fetching of their values: what
-// it finds out about instances may be used between an answer and the next
-// request.
+// run scans interval after interval, concurrently with the fetching of their values:
+// its findings about instances may be used between an answer and the next request.
 func (s *scan) run(ends <-chan pcp.Timestamp, found chan<- finding) {
 	for end := range ends {
 		marks, err := s.look(end)
@@ -57,9 +55,9 @@ func (s *scan) run(ends <-chan pcp.Timestamp, found chan<- finding) {
 	close(found)
 }
 
-// look notes which instances are recorded up to a time, and finds the marks.
-// Like the C tool it also has the mark that is the first record after that
-// time, which it then comes upon again.
+// look notes the instances that are recorded up to a time, and finds the marks. Like
+// the C tool it also includes a mark that is the first record after that time, which it
+// then finds again.
 func (s *scan) look(end pcp.Timestamp) (marks []pcp.Timestamp, err error) {
 	s.interval++
 	for {
@@ -92,7 +90,7 @@ func (s *scan) look(end pcp.Timestamp) (marks []pcp.Timestamp, err error) {
 
 // note notes the instances of the record.
 func (s *scan) note() error {
-	// What values in blocks belong to is the same in all records of a layout.
+	// All records of a layout have the same metrics for values in blocks.
 	again := s.rec.Layout != 0 && s.rec.Layout == s.layout && s.noted == s.interval
 	s.layout, s.noted = s.rec.Layout, s.interval
 	for i := range s.rec.Sets {
@@ -121,8 +119,8 @@ func (s *scan) note() error {
 	return nil
 }
 
-// rewrite makes x.result of what was fetched: of the instances that were
-// recorded in the interval, or never had a value in the output.
+// rewrite fills x.result from the fetched values of the instances that were recorded in
+// the interval, or never had a value in the output.
 func (x *reducer) rewrite(in *pcp.Result) error {
 	out := &x.result
 	out.Reset()

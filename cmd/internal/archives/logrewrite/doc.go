@@ -1,3 +1,3 @@
-// Package logrewrite has pmlogrewrite(1), which changes archives by rules, and
-// pmlogredact(1), whose rules take out what others should not see.
+// Package logrewrite implements pmlogrewrite(1), which changes archives by rules, and
+// pmlogredact(1), whose rules remove confidential data.
 package logrewrite

@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
 )
 
-// The files of an archive cannot be replaced all at once. What is done in place is done
-// so that the process may be killed at any time, and nothing is lost:
+// The files of an archive cannot be replaced atomically. The order of the steps ensures
+// that nothing is lost if the process is killed at any time:
 //
 //	1. The new archive is written as .NAME.new, to the disk.
 //	2. The old one gets a second name, .NAME.old: links to its files, the metadata last.
@@ -24,10 +24,11 @@ import (
 //	4. The files of .NAME.new get their names, the metadata last. Now NAME is new.
 //	5. .NAME.old is removed.
 //
-// If there is .NAME.old with metadata and NAME has none, it ended between 3 and 4, and
-// NAME becomes the old archive again. In all other cases NAME is whole, old or new.
+// If .NAME.old has metadata and NAME does not, the process ended between 3 and 4, and
+// NAME becomes the old archive again. In all other cases NAME is complete, old or new.
 
-// newBase and oldBase return the names that an archive has while it is replaced.
+// newBase and oldBase return the names of the new and the old archive during a
+// replacement.
 func newBase(base string) string { return hidden(base, ".new") }
 func oldBase(base string) string { return hidden(base, ".old") }
 
@@ -85,7 +86,7 @@ func hasMeta(list []part) bool {
 	return slices.ContainsFunc(list, func(p part) bool { return p.meta })
 }
 
-// removeAll removes files, from the last one on.
+// removeAll removes files in reverse order.
 func removeAll(list []part) error {
 	for _, p := range slices.Backward(list) {
 		if err := os.Remove(p.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -95,8 +96,8 @@ func removeAll(list []part) error {
 	return nil
 }
 
-// recoverArchive puts an archive in order of which a replacement was interrupted. It
-// reports whether it was neither the old one nor the new one.
+// recoverArchive repairs an archive whose replacement was interrupted. It reports
+// whether the archive was neither the old nor the new one.
 func recoverArchive(base string) (restored bool, err error) {
 	now, err := parts(base)
 	if err != nil {
@@ -125,7 +126,8 @@ func restore(base string, now, old []part) error {
 		return err
 	}
 	for _, p := range old {
-		// The old name stays until all are there: this may be interrupted too.
+		// The old names stay until all files are restored, since this may be
+		// interrupted too.
 		if err := linkOrCopy(p.path, base+p.suffix); err != nil {
 			return err
 		}
@@ -136,7 +138,7 @@ func restore(base string, now, old []part) error {
 	return removeAll(old)
 }
 
-// replaceArchive puts the new archive in the place of the old one.
+// replaceArchive replaces the old archive with the new one.
 func replaceArchive(base string) error {
 	made, err := parts(newBase(base))
 	if err != nil {
@@ -196,8 +198,7 @@ func exchange(base string, old, made []part) error {
 	return fsdir.Sync(filepath.Dir(base))
 }
 
-// sameMode gives new files the permissions of old ones, and their owner if that is
-// possible.
+// sameMode gives new files the permissions of old ones, and their owner if possible.
 func sameMode(old, made []part) error {
 	i := slices.IndexFunc(old, func(p part) bool { return p.meta })
 	if i < 0 {
@@ -216,7 +217,7 @@ func sameMode(old, made []part) error {
 	return nil
 }
 
-// linkOrCopy gives a file a second name, or copies it where there are no links.
+// linkOrCopy gives a file a second name, or copies it if links are not supported.
 func linkOrCopy(from, to string) error {
 	err := os.Link(from, to)
 	for _, e := range []error{syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EMLINK} {

@@ -52,7 +52,7 @@ func host(t *testing.T, base string) (string, int, error) {
 		}
 		n++
 	}
-	// The metadata must be those that belong to the records.
+	// The metadata must belong to the records.
 	_, old := a.Meta().LookupName("cellar.one.tu32")
 	if old != (a.Label().Host == "cellar") || a.Meta().Label().Host != a.Label().Host {
 		return "", 0, fmt.Errorf("host %s with the metadata of the other archive", a.Label().Host)
@@ -60,7 +60,7 @@ func host(t *testing.T, base string) (string, int, error) {
 	return a.Label().Host, n, nil
 }
 
-// TestInPlace replaces an archive, and leaves nothing else behind.
+// TestInPlace replaces an archive, and leaves no other files.
 func TestInPlace(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "a")
@@ -95,8 +95,8 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// TestKilled kills the tool at any moment. The archive is whole, old or new, or
-// cannot be opened and is whole under its second name; the next call puts it in order.
+// TestKilled kills the tool at any moment. The archive is complete, old or new, or
+// cannot be opened and is complete under its second name; the next call repairs it.
 func TestKilled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: no signals")
@@ -130,7 +130,7 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i > 0 {
-			// Most of the time near the end, where files change their names.
+			// Mostly near the end, when files are renamed.
 			at := span - time.Duration(r.Int64N(int64(span)/3))
 			if r.IntN(4) == 0 {
 				at = time.Duration(r.Int64N(int64(span)))
@@ -169,7 +169,7 @@ func TestKilled(t *testing.T) {
 	t.Log(states)
 }
 
-// TestInterrupted goes through every step of a replacement that ends there.
+// TestInterrupted interrupts a replacement at every step.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "a")
@@ -201,10 +201,10 @@ func TestInterrupted(t *testing.T) {
 			switch {
 			case k < 3: // second names
 				must(os.Link(old[k].path, oldBase(base)+old[k].suffix))
-			case k < 6: // the old ones go, the metadata first
+			case k < 6: // the old files are removed, the metadata first
 				must(os.Remove(old[5-k].path))
 				restored = true
-			default: // the new ones come, the metadata last
+			default: // the new files appear, the metadata last
 				p := made[k-6]
 				must(os.Rename(p.path, base+p.suffix))
 				if p.meta {
@@ -225,7 +225,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestNoRoom runs into a limit as long as any file, as on a full disk.
+// TestNoRoom runs with a limit on the size of files, like a full disk.
 func TestNoRoom(t *testing.T) {
 	for _, inPlace := range []bool{false, true} {
 		dir := t.TempDir()
@@ -255,7 +255,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestDesperate keeps what could be written of a damaged archive, if -d says so.
+// TestDesperate checks that -d keeps the output of a damaged archive so far.
 func TestDesperate(t *testing.T) {
 	dir := t.TempDir()
 	makeCellar(t, filepath.Join(dir, "a"), archive.Version3, 50)
@@ -324,7 +324,7 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// TestRedact takes names out of an archive with the built-in rules.
+// TestRedact removes names from an archive with the built-in rules.
 func TestRedact(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "a")
@@ -351,7 +351,7 @@ func TestRedact(t *testing.T) {
 	if len(list) != 1 || list[0].Name != "17 vault" {
 		t.Errorf("processes %v", list)
 	}
-	// With -x there are no rules, and it is a copy.
+	// With -x there are no rules, and the output is a copy.
 	c.Args = []string{"-x", "a", "copy"}
 	if r := c.Run(t, true); r.Status != 0 {
 		t.Fatalf("status %d: %s", r.Status, r.Err)

@@ -74,7 +74,7 @@ type config struct {
 	text []byte // if not nil, the file is not read
 }
 
-// A job is what is to be done.
+// A job is a rewrite of one archive.
 type job struct {
 	env       *cli.Env
 	configs   []config
@@ -178,7 +178,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return j.run(ctx)
 }
 
-// errExit ends the job with status 1 and nothing more to say.
+// errExit ends the job with status 1 without a further message.
 var errExit = errors.New("exit")
 
 // run does the job and returns the exit status.
@@ -291,7 +291,7 @@ func (j *job) rules() (*rewrite.Rules, error) {
 	return rules, nil
 }
 
-// ruleError says what is wrong with rules as the C tool does.
+// ruleError reports an error in rules as the C tool does.
 func (j *job) ruleError(err error) error {
 	e, ok := errors.AsType[*rewrite.Error](err)
 	switch {
@@ -305,11 +305,11 @@ func (j *job) ruleError(err error) error {
 	return errExit
 }
 
-// bufferSize is how much is written at once.
+// bufferSize is the size of a write.
 const bufferSize = 1 << 20
 
-// rewrite makes the new archive, and with -i puts it in the place of the old one. It
-// says what goes wrong.
+// rewrite makes the new archive, and with -i replaces the old one with it. It reports
+// errors.
 func (j *job) rewrite(ctx context.Context, rules *rewrite.Rules) error {
 	base := j.out
 	if j.inPlace {
@@ -346,7 +346,7 @@ func (j *job) rewrite(ctx context.Context, rules *rewrite.Rules) error {
 		return nil
 	}
 	path := j.a.Path()
-	j.a.Close() // where files that are open cannot be replaced
+	j.a.Close() // on systems that cannot replace open files
 	if err := replaceArchive(path); err != nil {
 		j.complain("Error: %s", cli.FileErrText(err))
 		j.abandon(base)
@@ -355,8 +355,9 @@ func (j *job) rewrite(ctx context.Context, rules *rewrite.Rules) error {
 	return nil
 }
 
-// checkFree is archive.CheckFree, with the file that the C tool comes upon first. It
-// makes the volumes behind the first one later, and finds one that is there only then.
+// checkFree is archive.CheckFree, with the existing file that the C tool finds first.
+// The C tool creates the volumes after the first one later, and notices an existing one
+// only then.
 func checkFree(base string) error {
 	for _, suffix := range []string{".index", ".meta", ".0"} {
 		if _, err := os.Stat(base + suffix); err == nil {
@@ -366,7 +367,7 @@ func checkFree(base string) error {
 	return archive.CheckFree(base)
 }
 
-// cannotCreate says why there is no new archive. The C tool leaves what is there alone.
+// cannotCreate reports why there is no new archive. The C tool keeps existing files.
 func (j *job) cannotCreate(base string, version int, err error) {
 	path := base + ".index"
 	if perr, ok := errors.AsType[*fs.PathError](err); ok && (perr.Op == "create" || errors.Is(err, fs.ErrExist)) {
@@ -387,7 +388,7 @@ func (j *job) cannotCreate(base string, version int, err error) {
 	j.complain("Error: __pmLogCreate(%s,v%d): %s", base, version, cli.ErrText(err))
 }
 
-// explain says why the archive cannot be rewritten.
+// explain reports why the archive cannot be rewritten.
 func (j *job) explain(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		j.complain("Error: interrupted")
@@ -421,7 +422,7 @@ func (j *job) explain(ctx context.Context, err error) {
 	j.complain("Error: %v", err)
 }
 
-// cutRecord says how much there is of a record that the end of the volume cuts, as the C
+// cutRecord reports the size of a record truncated at the end of the volume, as the C
 // library does with -D log.
 func (j *job) cutRecord(bad *rewrite.ReadError, size int64) {
 	f, err := j.a.OpenVolume(bad.Volume)
@@ -439,7 +440,7 @@ func (j *job) cutRecord(bad *rewrite.ReadError, size int64) {
 	}
 }
 
-// abandon removes what there is of the new archive, or keeps it if -d says so.
+// abandon removes the incomplete new archive, or keeps it with -d.
 func (j *job) abandon(base string) {
 	if j.desperate {
 		j.w.Close()
@@ -449,5 +450,5 @@ func (j *job) abandon(base string) {
 	if !j.inPlace {
 		fmt.Fprintf(j.env.Stderr, "Archive \"%s\" not created.\n", base)
 	}
-	j.w.Discard() // a file that is gone already does not matter
+	j.w.Discard() // a missing file does not matter
 }

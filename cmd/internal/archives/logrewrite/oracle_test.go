@@ -17,8 +17,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// archives are those of the QA suite for which rules are made up: of both versions,
-// with labels, help texts, deltas, events, several volumes, compressed.
+// archives are the archives of the QA suite for which rules are generated: of both
+// versions, with labels, help texts, deltas, events, several volumes, compressed.
 var archives = []string{
 	"sample-labels", "sample-secs", "ok-foo", "ok-mv-bar", "omnibus_v3", "mirage-1", "pcp-free", "all-ubuntu", "bozo-disk",
 	"chartqa1", "dyninsts-1", "eventrec-1", "interp1", "labels-1", "label-help-text", "multi", "pmcd-pids", "proc-hotproc",
@@ -65,7 +65,7 @@ func size(base string) (n int64) {
 	return n
 }
 
-// compare runs both tools with rules and returns in what they differ.
+// compare runs both tools with rules and returns the differences.
 func compare(t *testing.T, rules string, args ...string) string {
 	t.Helper()
 	if rules != "" {
@@ -106,8 +106,8 @@ func compare(t *testing.T, rules string, args ...string) string {
 	return strings.Join(diff, "\n")
 }
 
-// firstLines cuts the record off that the C tool prints when a value cannot be converted.
-// It has addresses.
+// firstLines removes the record that the C tool prints when a value cannot be converted,
+// which contains addresses.
 func firstLines(b []byte) []byte {
 	head, rest, ok := bytes.Cut(b, []byte("__pmResult dump"))
 	if !ok {
@@ -131,7 +131,7 @@ func sameFiles(a, b twin.Made) bool {
 	return true
 }
 
-// dump returns all that pmdumplog has to say of an archive.
+// dump returns the full output of pmdumplog for an archive.
 func dump(t *testing.T, dir string) []byte {
 	t.Helper()
 	c := twin.Call{Tool: "pmdumplog", Args: []string{"-z", "-a", "-e", "-h", "out"}, Dir: dir}
@@ -149,7 +149,7 @@ func firstDifference(a, b []byte) string {
 	return fmt.Sprintf("%d lines, ours %d", len(x), len(y))
 }
 
-// TestRules compares what made up rules do, sound ones and broken ones.
+// TestRules compares the effects of generated rules, valid and broken.
 func TestRules(t *testing.T) {
 	list := sources(t)
 	r := rand.New(rand.NewPCG(longtest.Seed(t), 17))
@@ -186,7 +186,7 @@ func TestRules(t *testing.T) {
 	t.Logf("%d sets of rules", n)
 }
 
-// TestInstalled compares the rules that come with PCP.
+// TestInstalled compares the effects of the rules installed with PCP.
 func TestInstalled(t *testing.T) {
 	list := sources(t)
 	oracle.Require(t)
@@ -208,7 +208,7 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// A generator makes up rules that have to do with an archive.
+// A generator generates rules for an archive.
 type generator struct {
 	*rand.Rand
 	a     *archive.Archive
@@ -216,7 +216,7 @@ type generator struct {
 	names []string
 	times bool // a change of time is as in C
 	star  bool // there was a rule for 1.*, which the C tool remembers for null too
-	empty bool // there is an empty help text, in place of which the C tool takes the one-line text
+	empty bool // there is an empty help text, which the C tool replaces with the one-line text
 	b     strings.Builder
 }
 
@@ -333,7 +333,7 @@ func (g *generator) indom() {
 		g.printf("  inst 987654 -> 1\n")
 	}
 	if !star && g.chance(3) {
-		// The C tool makes the second domain of what changes in the first.
+		// The C tool builds the duplicate domain from changes of the first.
 		records := 0
 		for range g.a.Meta().History(id) {
 			records++
@@ -480,7 +480,7 @@ func (g *generator) label() {
 	g.printf("label %s { %s }\n", head, clause)
 }
 
-// broken makes mistakes in rules.
+// broken inserts mistakes into rules.
 func broken(r *rand.Rand, rules string) string {
 	words := strings.Fields(rules)
 	for range 1 + r.IntN(2) {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// The rules that redact by default.
+// The default rules for redacting.
 //
 //go:embed redact.conf
 var redactRules []byte

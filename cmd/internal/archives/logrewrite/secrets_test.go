@@ -9,7 +9,7 @@ import (
 
 var secretProc = pcp.NewInDom(3, 9)
 
-// makeSecrets writes an archive in which what should not be shown has "secret" in it.
+// makeSecrets writes an archive in which confidential strings contain "secret".
 func makeSecrets(t *testing.T, base string) {
 	t.Helper()
 	must := func(err error) {

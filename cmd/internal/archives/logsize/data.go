@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A metric sums up the values of one.
+// A metric sums up the values of a metric.
 type metric struct {
 	id       pcp.PMID
 	names    []string
@@ -23,7 +23,7 @@ type metric struct {
 	last     map[int32]value // since the last mark, with -r
 }
 
-// A value is one as it stands in a record.
+// A value is a value in a record.
 type value struct {
 	word  uint32 // in situ
 	typ   pcp.Type
@@ -57,8 +57,8 @@ func (t *tool) forget() {
 
 // data reports on a volume.
 func (p *part) data() error {
-	// What the C tool takes for the time in a record of version 3 has 16
-	// bytes, though the one in the file has 12.
+	// The C tool counts 16 bytes for the time in a record of version 3, though it has
+	// 12 in the file.
 	stamp := int64(8)
 	if p.version >= archive.Version3 {
 		stamp = 16
@@ -135,7 +135,7 @@ func (p *part) data() error {
 	return nil
 }
 
-// take takes in a set and returns how many bytes it has.
+// take adds a set and returns its size in bytes.
 func (m *metric) take(sc *archive.SetScanner) int64 {
 	m.records++
 	size := int64(8)
@@ -145,7 +145,7 @@ func (m *metric) take(sc *archive.SetScanner) int64 {
 	for i := range sc.Len {
 		v := value{word: sc.Word(i)}
 		if sc.ValFmt != pcp.ValInSitu {
-			// It is within the record, which was decoded.
+			// It is within the decoded record.
 			v.word = 0
 			v.typ, v.block, _ = sc.Block(i)
 			size += int64(4+len(v.block)+3) &^ 3
@@ -176,7 +176,7 @@ func (m *metric) take(sc *archive.SetScanner) int64 {
 	return size
 }
 
-// listMetrics prints the metrics, those that take most first.
+// listMetrics prints the metrics, the largest first.
 func (p *part) listMetrics(metrics []*metric, all int64) {
 	slices.SortStableFunc(metrics, func(a, b *metric) int { return int(int32(b.bytes - a.bytes)) })
 	var listed int64

@@ -1,2 +1,3 @@
-// Package logsize is pmlogsize: where the bytes of an archive go.
+// Package logsize implements pmlogsize, which reports the sizes of the parts of an
+// archive.
 package logsize

@@ -8,8 +8,8 @@ type jsonFile struct {
 	Version    int          `json:"version"`
 	Size       int64        `json:"size"`              // uncompressed
 	Compressed int64        `json:"size_on_disk"`      // as it is
-	Overhead   int64        `json:"overhead"`          // labels, and what is around records
-	Parts      []jsonPart   `json:"parts"`             // what it is made of
+	Overhead   int64        `json:"overhead"`          // labels, and headers and trailers of records
+	Parts      []jsonPart   `json:"parts"`             // parts of the file
 	Metrics    []jsonMetric `json:"metrics,omitempty"` // of a volume, with -d
 }
 

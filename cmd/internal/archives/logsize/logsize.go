@@ -52,11 +52,11 @@ type tool struct {
 
 	detail, replication bool
 	verbose             int
-	line                *jsonFile // of the file at hand with --json, which writes no text
+	line                *jsonFile // of the current file with --json, which writes no text
 	threshold           int       // percent, -1 for none
 	badThreshold        string
 
-	// The archive of the volume before, as several are of the same.
+	// The archive of the previous volume, since several volumes belong to the same one.
 	opened   string
 	archive  *archive.Archive
 	metadata *archive.Meta
@@ -95,7 +95,7 @@ func atoi(s string) int {
 	return int(v)
 }
 
-// errGiveUp ends the run; what is wrong was said.
+// errGiveUp ends the run after the error has been reported.
 var errGiveUp = errors.New("give up")
 
 func run(_ context.Context, env *cli.Env) int {
@@ -151,7 +151,7 @@ func (t *tool) giveUp(format string, args ...any) error {
 	return errGiveUp
 }
 
-// report reports on a file, or on those of an archive.
+// report reports on a file, or on the files of an archive.
 func (t *tool) report(arg string) error {
 	if st, err := os.Stat(arg); err == nil && st.Mode().IsRegular() {
 		return t.file(arg)
@@ -185,7 +185,7 @@ func (t *tool) report(arg string) error {
 	return nil
 }
 
-// belongs reports whether a file is one of the archive base, and says so with -vvv.
+// belongs reports whether a file belongs to the archive base, and prints it with -vvv.
 func (t *tool) belongs(name, base string) bool {
 	stem, part, ok := archive.BaseName(name)
 	why := ""
@@ -268,7 +268,7 @@ func percent(n, all int64) string {
 	return decimal(100 * float32(n) / float32(all))
 }
 
-// decimal returns f as printf's %.0f has it.
+// decimal formats f like printf's %.0f.
 func decimal(f float32) string {
 	if f != f {
 		return "-nan" // what 0 divided by 0 is in C
@@ -276,7 +276,7 @@ func decimal(f float32) string {
 	return string(ctext.AppendFloat(nil, float64(f), 'f', 0))
 }
 
-// A part is a file of an archive that is read through.
+// A part is a file of an archive that is read sequentially.
 type part struct {
 	*tool
 	path     string
@@ -300,7 +300,7 @@ func (p *part) word() (int32, bool) {
 func (p *part) bytes(n int64) []byte {
 	p.buf = p.buf[:0]
 	for n > 0 {
-		// What a length claims gets memory only as far as there are bytes.
+		// Memory is only allocated for bytes that exist, whatever the length field.
 		step := int(min(n, 1<<20))
 		start := len(p.buf)
 		p.buf = slices.Grow(p.buf, step)[:start+step]
@@ -315,7 +315,7 @@ func (p *part) bytes(n int64) []byte {
 	return p.buf
 }
 
-// finish prints what is left.
+// finish prints the remaining totals.
 func (p *part) finish(accounted int64) {
 	if p.line != nil {
 		p.line.Overhead = p.overhead
@@ -343,7 +343,7 @@ func (p *part) index() error {
 	return nil
 }
 
-// s returns the ending of a plural.
+// s returns the plural suffix.
 func s(n int) string {
 	if n == 1 {
 		return ""
@@ -351,7 +351,7 @@ func s(n int) string {
 	return "s"
 }
 
-// culled reports whether what was listed is more than -x wants.
+// culled reports whether the listed share exceeds the limit of -x.
 func (t *tool) culled(listed, all int64) bool {
 	return t.threshold != -1 && 100*float32(listed)/float32(all) > float32(t.threshold)
 }

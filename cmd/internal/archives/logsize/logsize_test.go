@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// different lists archives on which the C tool uses memory that it should not,
-// so that what it says depends on chance.
+// different lists archives on which the C tool reads invalid memory, so that its output
+// depends on chance.
 var different = map[string]string{
 	"badmeta-5":               "a name beyond the end of its record",
 	"archive-20150417.131733": "a record that is shorter than its frame",
@@ -35,7 +35,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// TestArguments compares what is said to all sorts of arguments.
+// TestArguments compares the output for all sorts of arguments.
 func TestArguments(t *testing.T) {
 	twin.Archives(t, 5)
 	oracle.Require(t)

@@ -25,7 +25,7 @@ type instance struct {
 	name string
 }
 
-// instances returns how many there are in all records.
+// instances returns the number of instances in all records.
 func (d *indom) instances() int { return len(d.seen) + d.repeated }
 
 // meta reports on metadata.
@@ -152,7 +152,7 @@ func (p *part) desc(body []byte) bool {
 	return true
 }
 
-// inDom takes in a record of an instance domain from its number of instances on.
+// inDom adds a record of an instance domain, starting at its number of instances.
 func (p *part) inDom(d *indom, typ archive.MetaType, body []byte) bool {
 	n := int(int32(binary.BigEndian.Uint32(body)))
 	body = body[4:]
@@ -173,14 +173,14 @@ func (p *part) inDom(d *indom, typ archive.MetaType, body []byte) bool {
 	for j := range n {
 		inst, at := int32(binary.BigEndian.Uint32(insts[4*j:])), int32(binary.BigEndian.Uint32(names[4*j:]))
 		if inst < 0 {
-			// No instance has such a number. The C tool goes no further.
+			// No domain has so many instances. The C tool stops here.
 			if p.verbose > 0 {
 				fmt.Fprint(p.out, " ... ")
 			}
 			break
 		}
 		if at < 0 {
-			// One that a delta removes has no name.
+			// An instance removed by a delta has no name.
 			d.bytes += 8
 			if p.verbose > 0 && j == n-1 {
 				fmt.Fprint(p.out, " ... ")
@@ -214,7 +214,7 @@ func (p *part) inDom(d *indom, typ archive.MetaType, body []byte) bool {
 	return true
 }
 
-// listInDoms prints the instance domains, those that take most first.
+// listInDoms prints the instance domains, the largest first.
 func (p *part) listInDoms(indoms []*indom, all int64) {
 	slices.SortStableFunc(indoms, func(a, b *indom) int { return int(int32(b.bytes - a.bytes)) })
 	var listed int64

@@ -35,7 +35,7 @@ func sample(at uint32) []byte {
 	return b
 }
 
-// FuzzTake gives records to the scanner: of those that are good nothing may panic.
+// FuzzTake gives records to the scanner, which must not panic on valid ones.
 func FuzzTake(f *testing.F) {
 	f.Add(sample(5), sample(6))
 	f.Add([]byte{}, sample(1))
@@ -67,7 +67,7 @@ func FuzzTake(f *testing.F) {
 	})
 }
 
-// TestRecord holds the seed of the fuzz target to what it should be.
+// TestRecord checks that the seed of the fuzz target is as intended.
 func TestRecord(t *testing.T) {
 	var res pcp.Result
 	if err := archive.DecodeResult(&res, sample(9), archive.Version2); err != nil {
@@ -78,8 +78,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestAllocs holds the scan to a number of allocations that does not grow with
-// the archive.
+// TestAllocs checks that the number of allocations of a scan does not grow with the
+// archive.
 func TestAllocs(t *testing.T) {
 	twin.Archives(t, 1)
 	set, err := replay.Open(twin.SuiteRoot+"/archives/20041125", replay.Options{})

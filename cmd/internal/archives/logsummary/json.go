@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// A jsonSummary is the line of a metric, or one instance of it, with --json. It
-// has everything, whatever columns are asked for.
+// A jsonSummary is the line of a metric, or one instance of it, with --json. It has all
+// columns regardless of the options.
 type jsonSummary struct {
 	Metric   string `json:"metric"`
 	Inst     *int32 `json:"inst,omitempty"`
@@ -16,7 +16,7 @@ type jsonSummary struct {
 	Error    string `json:"error,omitempty"`
 	pcpjson.Desc
 	Rate        bool            `json:"rate,omitempty"`    // of a counter, in Units
-	Partial     bool            `json:"partial,omitempty"` // values for a tenth of the window at most
+	Partial     bool            `json:"partial,omitempty"` // values for at most a tenth of the window
 	Average     json.RawMessage `json:"average,omitempty"` // of the values
 	TimeAverage json.RawMessage `json:"time_average,omitempty"`
 	Sum         json.RawMessage `json:"sum,omitempty"`

@@ -67,7 +67,7 @@ with options minimum, maximum, sum, number of samples and their distribution. Co
 	Run:         run,
 }
 
-// Limits of what options may ask for.
+// Limits of options.
 const (
 	maxBins      = 1 << 20
 	maxPrecision = 1 << 16
@@ -153,7 +153,7 @@ type tool struct {
 	unwrap  bool    // PCP_COUNTER_WRAP
 	warned  map[pcp.PMID]bool
 	metrics map[pcp.PMID]*metric
-	started [workers][]*metric // those of each worker that have values
+	started [workers][]*metric // the metrics of each worker that have values
 	base    pcp.Timestamp      // from which their times count
 	b       []byte
 }
@@ -194,7 +194,7 @@ func run(_ context.Context, env *cli.Env) int {
 	t.base = set.Label().Start
 	t.loc = o.ArchiveZone(set)
 	if t.window, err = o.ArchiveWindow(set, t.loc); err != nil {
-		return 1 // said already
+		return 1 // already reported
 	}
 	t.window.Start, t.window.Finish = micro(t.window.Start), micro(t.window.Finish)
 	if t.label {
@@ -215,8 +215,8 @@ func run(_ context.Context, env *cli.Env) int {
 	return status
 }
 
-// read takes in the records of the window: twice if there are bins, as only
-// then the bounds are known.
+// read processes the records of the window: twice if there are bins, since their bounds
+// are known only after the first pass.
 func (t *tool) read(set *replay.Set) (status int, fatal bool) {
 	for pass := range 2 {
 		err := t.scan(set, pass == 1)
@@ -242,8 +242,8 @@ func (t *tool) print(path string, args []string) int {
 	if t.tree == nil {
 		t.tree = pmns.New()
 		for name, id := range t.meta.NamesInOrder() {
-			// An error is one of a name that clashes with another, which the
-			// C library leaves out too.
+			// An error means a name that clashes with another, which the C library
+			// leaves out too.
 			_ = t.tree.Prepend(name, id)
 		}
 	}
@@ -291,8 +291,8 @@ func (t *tool) complain(format string, args ...any) {
 	fmt.Fprintf(t.env.Stderr, format, args...)
 }
 
-// warning returns a message about a metric, "" if there was one or -v does not
-// ask for it.
+// warning returns a message about a metric, "" if it was printed before or -v is not
+// given.
 func (t *tool) warning(id pcp.PMID, format string, args ...any) string {
 	if !t.warn || t.warned[id] {
 		return ""
@@ -301,7 +301,7 @@ func (t *tool) warning(id pcp.PMID, format string, args ...any) string {
 	return fmt.Sprintf("%s: %s(%s) - %s\n", t.env.ProgName(), t.names(id), id, fmt.Sprintf(format, args...))
 }
 
-// names returns the names of a metric as messages have them.
+// names returns the names of a metric for messages.
 func (t *tool) names(id pcp.PMID) string {
 	list := t.meta.Names(id)
 	if t.tree != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// different lists what differs, with the reason.
+// different lists the expected differences, with the reason.
 var different = map[string]string{
-	// With an index that lies the C tool finds nothing in the second pass.
+	// With a wrong index the C tool finds nothing in the second pass.
 	"-B badti-2": "a bad index",
 }
 
@@ -68,7 +68,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// TestArguments compares what is said to all sorts of arguments.
+// TestArguments compares the output for all sorts of arguments.
 func TestArguments(t *testing.T) {
 	twin.Archives(t, 3)
 	for _, line := range []string{

@@ -66,8 +66,8 @@ func (t *tool) printHeader() {
 	t.out.Write(append(t.b, '\n'))
 }
 
-// printMetric prints what is known about a metric; insts names the instances
-// that are wanted, none at all for any. Nothing is printed twice.
+// printMetric prints the summary of a metric; insts names the selected instances, and
+// if empty selects all. Nothing is printed twice.
 func (t *tool) printMetric(name string, id pcp.PMID, insts []string) {
 	m := t.metrics[id]
 	if m == nil || !m.started {
@@ -83,8 +83,8 @@ func (t *tool) printMetric(name string, id pcp.PMID, insts []string) {
 	}
 }
 
-// appendInstance appends the line of an instance, and reports whether others of
-// the metric may be wanted.
+// appendInstance appends the line of an instance, and reports whether other instances
+// of the metric may be selected.
 func (t *tool) appendInstance(m *metric, k int, name string, insts []string) bool {
 	i := &m.insts[k]
 	last := absolute(t.base, i.lastTime)
@@ -184,7 +184,7 @@ func (t *tool) appendInstance(m *metric, k int, name string, insts []string) boo
 	return true
 }
 
-// appendNumber appends a number as printf's %.*f has it.
+// appendNumber appends a number in the format of printf's %.*f.
 func (t *tool) appendNumber(b []byte, v float64) []byte {
 	return ctext.AppendFloat(b, v, 'f', t.precision)
 }

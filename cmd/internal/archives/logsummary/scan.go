@@ -16,12 +16,12 @@ import (
 
 // A fatalError is a value that makes the tool give up.
 type fatalError struct {
-	warning string // what -v says of it
+	warning string // message for -v
 }
 
 func (e *fatalError) Error() string { return "value without a number" }
 
-// A set is where the values of a metric are in a record.
+// A set locates the values of a metric in a record.
 type set struct {
 	m      *metric
 	values int32 // offset of the first value in the record
@@ -35,9 +35,9 @@ type plan struct {
 	errors bool // there are sets with errors
 }
 
-// A record is one in a batch: its sets, those of each worker in the batch's own
-// list or in the plan of the records that are laid out as it is. One without any
-// is a mark.
+// A record is a record in a batch: its sets, those of each worker in the batch's own
+// list or in the plan of the records with the same layout. A record without sets is a
+// mark.
 type record struct {
 	now        int64
 	start, end int // in the batch
@@ -46,7 +46,7 @@ type record struct {
 	sets       [workers][2]int32 // in batch.sets
 }
 
-// A batch is a number of records, and for each worker what to do with them.
+// A batch is a number of records, with the sets for each worker.
 type batch struct {
 	buf     []byte
 	records []record
@@ -60,7 +60,7 @@ const (
 	batchSize = 256 << 10
 )
 
-// A scanner reads records and hands out their sets.
+// A scanner reads records and distributes their sets.
 type scanner struct {
 	t       *tool
 	second  bool // pass
@@ -79,10 +79,10 @@ type scanner struct {
 	fatal  atomic.Pointer[fatalError]
 }
 
-// scan takes in the records of the window.
+// scan processes the records of the window.
 func (t *tool) scan(set *replay.Set, second bool) error {
 	s := &scanner{t: t, second: second, base: t.base}
-	// Warnings come in the order of the records.
+	// Warnings are in the order of the records.
 	s.inline = t.warn || t.trace != 0 || runtime.GOMAXPROCS(0) == 1
 	s.begin()
 	err := s.read(set)
@@ -165,8 +165,8 @@ func (s *scanner) read(set *replay.Set) error {
 		if err != nil {
 			return err
 		}
-		// What comes against the direction of time is passed over, and what
-		// comes late ends it.
+		// A record that goes back in time is skipped, and a record after the window
+		// ends the scan.
 		if rec.Time.Compare(origin) < 0 {
 			continue
 		}
@@ -186,8 +186,8 @@ func (s *scanner) read(set *replay.Set) error {
 	return nil
 }
 
-// relative returns a time as instances have it. What is 70,000 years away from
-// 1970 stays there.
+// relative converts a time to the form that instances use. It clamps times 70,000 years
+// away from 1970.
 func (s *scanner) relative(t pcp.Timestamp) int64 {
 	const most = math.MaxInt64 / 4_000_000
 	sec := min(max(t.Sec, -most), most) - min(max(s.base.Sec, -most), most)
@@ -204,7 +204,7 @@ func absolute(base pcp.Timestamp, now int64) pcp.Timestamp {
 	return t
 }
 
-// take puts a record into the batch.
+// take adds a record to the batch.
 func (s *scanner) take(in *archive.Record) {
 	b := s.batch
 	rec := record{now: s.relative(in.Time), start: len(b.buf), mark: len(in.Sets) == 0}
@@ -243,7 +243,7 @@ func (s *scanner) take(in *archive.Record) {
 	}
 }
 
-// warnErrors warns of sets that have an error for values.
+// warnErrors warns about sets that have an error instead of values.
 func (s *scanner) warnErrors(sets []archive.Set) {
 	for i := range sets {
 		if sets[i].Status < 0 {
@@ -256,8 +256,8 @@ func (s *scanner) warnErrors(sets []archive.Set) {
 	}
 }
 
-// metric returns that of a set. Records look alike, so it tries first what came
-// behind the metric of the set before last time.
+// metric returns the metric of a set. Records look alike, so it first tries the metric
+// that followed the previous set's metric last time.
 func (s *scanner) metric(id pcp.PMID, first bool, values int) *metric {
 	guess := &s.head
 	if !first && s.prev != nil {
@@ -295,7 +295,7 @@ func (s *scanner) newMetric(id pcp.PMID, values int) *metric {
 	return m
 }
 
-// run does what a batch has for a worker.
+// run processes a worker's part of a batch.
 func (s *scanner) run(b *batch, w int) {
 	if s.fatal.Load() != nil {
 		return
@@ -324,7 +324,7 @@ func (s *scanner) run(b *batch, w int) {
 	}
 }
 
-// do takes in the values of a set.
+// do processes the values of a set.
 func (s *scanner) do(x *set, now int64, body []byte, w int) bool {
 	values := body[x.values : x.values+8*x.n]
 	switch {
@@ -339,7 +339,7 @@ func (s *scanner) do(x *set, now int64, body []byte, w int) bool {
 	}
 }
 
-// first takes in the first values of a metric.
+// first processes the first values of a metric.
 func (s *scanner) first(x *set, now int64, body, values []byte) bool {
 	m := x.m
 	m.start(s.t.sum)
@@ -351,7 +351,7 @@ func (s *scanner) first(x *set, now int64, body, values []byte) bool {
 	return true
 }
 
-// add takes in the first value of an instance.
+// add processes the first value of an instance.
 func (s *scanner) add(x *set, now int64, body, value []byte) bool {
 	m := x.m
 	v, ok := number(m.desc.Type, body, binary.BigEndian.Uint32(value[4:]), x.inSitu)
@@ -366,7 +366,7 @@ func (s *scanner) add(x *set, now int64, body, value []byte) bool {
 	return true
 }
 
-// update takes in more values of a metric.
+// update processes further values of a metric.
 func (s *scanner) update(x *set, now int64, body, values []byte, c *interval) bool {
 	m, n := x.m, int(x.n)
 	tries := 2
@@ -408,7 +408,7 @@ func (s *scanner) update(x *set, now int64, body, values []byte, c *interval) bo
 	return true
 }
 
-// distribute takes in values in the second pass.
+// distribute processes values in the second pass.
 func (s *scanner) distribute(x *set, now int64, body, values []byte) {
 	m, n := x.m, int(x.n)
 	if !m.started {

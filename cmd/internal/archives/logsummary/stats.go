@@ -9,32 +9,31 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// A metric is what is known about one so far.
+// A metric is the summary of a metric so far.
 type metric struct {
 	desc    pcp.Desc
 	counter bool
 	scale   float64 // of the time of rates
-	owner   int     // the worker that takes in its values
+	owner   int     // the worker that processes its values
 	known   bool    // numeric, with a descriptor
-	next    *metric // the one behind it in the last record that had it
+	next    *metric // the metric after it in the last record that had it
 
 	// For its worker alone:
 	started bool
 	insts   []instance
 	bins    []uint32 // tool.bins for each instance
-	totals  []uint32 // for each instance its count when the bins were begun
+	totals  []uint32 // count of each instance at the start of the second pass
 	places  map[int32]int32
 	twice   bool // an instance has two places
-	place   int  // of the instance that was looked up last
+	place   int  // of the last instance looked up
 
 	lastTime int64 // cache of seconds
 	now      int64
 	seconds  float64
 }
 
-// An instance sums up its values. Times are in microseconds from the start of
-// the archive, as the C tool has them: nanoseconds of archives that have them
-// are cut off.
+// An instance sums up its values. Times are in microseconds from the start of the
+// archive, as in the C tool: nanoseconds are truncated.
 type instance struct {
 	inst  int32
 	count uint32
@@ -43,13 +42,13 @@ type instance struct {
 	min, max, sum     float64
 	last              float64
 	lastTime          int64
-	first             int64 // moved on by the time that marks and wraps take away
+	first             int64 // moved forward by the time that marks and wraps exclude
 	minTime, maxTime  int64
 	marks             uint32
 	marked            bool // since the last value
 }
 
-// seconds returns microseconds in seconds, 0 for fewer than none.
+// seconds converts microseconds to seconds, 0 for negative values.
 func seconds(us int64) float64 {
 	if us <= 0 {
 		return 0
@@ -57,9 +56,9 @@ func seconds(us int64) float64 {
 	return extended(us/1e6, us%1e6)
 }
 
-// extended returns seconds and microseconds in seconds. The C library adds them
-// as long double, of 64 bits, and then rounds to the 53 of a double: now and
-// then that is not the nearest one.
+// extended returns seconds and microseconds in seconds. The C library adds them as long
+// double, with 64 bits, and then rounds to the 53 bits of a double: occasionally the
+// result is not the nearest double.
 func extended(sec, us int64) float64 {
 	if us == 0 {
 		return float64(sec)
@@ -90,7 +89,7 @@ func extended(sec, us int64) float64 {
 	if sec == 0 {
 		return math.Ldexp(float64(frac), -exp)
 	}
-	// The sum is to have 64 bits, too: shift of them are the fraction's.
+	// The sum must have 64 bits, too: shift of them are the fraction's.
 	shift := bits.LeadingZeros64(uint64(sec))
 	if shift == 0 {
 		return float64(sec)
@@ -149,8 +148,8 @@ func (m *metric) start(sum bool) {
 	u.DimTime--
 }
 
-// number returns a value as a float64. Where it is not in situ, word says where
-// in body it is, which was checked. The conversion is pmExtractValue's.
+// number returns a value as a float64. If it is not in situ, word is its offset in
+// body, which has been checked. The conversion is pmExtractValue's.
 func number(t pcp.Type, body []byte, word uint32, inSitu bool) (float64, bool) {
 	if inSitu {
 		switch t {
@@ -188,9 +187,8 @@ func number(t pcp.Type, body []byte, word uint32, inSitu bool) (float64, bool) {
 	return 0, false
 }
 
-// untyped is number for a block of size bytes without a type, as very old
-// archives have them. The C library leaves these in the order of bytes of the
-// machine that wrote them.
+// untyped is number for a block of size bytes without a type, as very old archives have
+// them. The C library leaves these in the byte order of the machine that wrote them.
 func untyped(t pcp.Type, block []byte, size int) (float64, bool) {
 	switch {
 	case t == pcp.TypeU64 && size == 12:
@@ -229,7 +227,7 @@ func (m *metric) putPlace(inst, place int32) {
 	m.places[inst] = place
 }
 
-// find returns the first place of an instance, -1 if it has none.
+// find returns the first position of an instance, -1 if there is none.
 func (m *metric) find(inst int32) int {
 	if m.places == nil {
 		m.places = make(map[int32]int32, len(m.insts))
@@ -237,7 +235,7 @@ func (m *metric) find(inst int32) int {
 			m.putPlace(m.insts[i].inst, int32(i))
 		}
 	}
-	// Most often the one behind the last one.
+	// Usually the instance after the last one.
 	if k := m.place + 1; !m.twice && k < len(m.insts) && m.insts[k].inst == inst {
 		m.place = k
 		return k
@@ -250,8 +248,8 @@ func (m *metric) find(inst int32) int {
 	return int(k)
 }
 
-// locate returns the place of value j of n, -1 if the instance is new. As in
-// the C tool that means the one at place j unless it is another one.
+// locate returns the position of value j of n, -1 if the instance is new. As in the C
+// tool it tries position j first.
 func (m *metric) locate(j, n int, inst int32) int {
 	if n <= 1 && m.desc.InDom == pcp.InDomNull {
 		return 0
@@ -266,7 +264,7 @@ func (m *metric) locate(j, n int, inst int32) int {
 	return m.find(inst)
 }
 
-// mark ends the time that the values so far stand for.
+// mark ends the time covered by the values so far.
 func (m *metric) mark(now int64) {
 	discrete := m.desc.Sem == pcp.SemDiscrete
 	for k := range m.insts {
@@ -282,10 +280,10 @@ func (m *metric) mark(now int64) {
 	}
 }
 
-// skip takes the time since the last value away.
+// skip excludes the time since the last value.
 func (i *instance) skip(now int64) { i.first += now - i.lastTime }
 
-// countUp takes in a value of a counter.
+// countUp processes a value of a counter.
 func (m *metric) countUp(i *instance, v float64, now int64, unwrap bool) {
 	diff := m.since(i.lastTime, now) * m.scale
 	if diff == 0 {
@@ -313,7 +311,7 @@ func (m *metric) countUp(i *instance, v float64, now int64, unwrap bool) {
 	i.lastTime = now
 }
 
-// restart is for a counter that began anew.
+// restart handles a counter that was reset.
 func (i *instance) restart(v float64, now int64) {
 	i.marked = false
 	i.skip(now)
@@ -321,7 +319,7 @@ func (i *instance) restart(v float64, now int64) {
 	i.lastTime = now
 }
 
-// climb is for a counter that grew.
+// climb handles a counter that grew.
 func (i *instance) climb(delta, diff float64, now int64) {
 	rate := delta / diff
 	i.stochastic += rate
@@ -342,7 +340,7 @@ func (i *instance) climb(delta, diff float64, now int64) {
 	i.sum += delta
 }
 
-// unwrap returns what a counter that passed its largest value would be.
+// unwrap returns the value of a wrapped counter as if it had not wrapped.
 func (m *metric) unwrap(v float64) float64 {
 	switch m.desc.Type {
 	case pcp.Type32, pcp.TypeU32:
@@ -353,7 +351,7 @@ func (m *metric) unwrap(v float64) float64 {
 	return v
 }
 
-// observe takes in a value of another semantics.
+// observe processes a value of other semantics.
 func (m *metric) observe(i *instance, v float64, now int64) {
 	i.sum += v
 	i.stochastic += v
@@ -376,7 +374,7 @@ func (m *metric) observe(i *instance, v float64, now int64) {
 	i.lastTime = now
 }
 
-// bin counts a value in a bin of the instance at place k, and returns which.
+// bin counts a value in a bin of the instance at position k, and returns the bin.
 func (m *metric) bin(k int, v float64, bins int) int {
 	i := &m.insts[k]
 	size := (i.max - i.min) / float64(bins)
@@ -393,8 +391,8 @@ func (m *metric) bin(k int, v float64, bins int) int {
 	return b
 }
 
-// distribute takes in a value in the second pass. Ok reports whether it, or the
-// rate that it makes, was put in a bin, and in which.
+// distribute processes a value in the second pass. It returns the bin of the value or
+// its rate; ok reports whether there is one.
 func (m *metric) distribute(k int, v float64, now int64, bins int, unwrap bool) (bin int, binned float64, ok bool) {
 	i := &m.insts[k]
 	if m.totals[k] == 0 {

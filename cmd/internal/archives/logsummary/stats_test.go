@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestExtendedOdd gives times that only damaged archives have.
+// TestExtendedOdd tries times that only damaged archives have.
 func TestExtendedOdd(t *testing.T) {
 	for _, tt := range []struct {
 		sec, us int64
@@ -26,7 +26,7 @@ func TestExtendedOdd(t *testing.T) {
 	}
 }
 
-// TestExtended compares with arithmetic of 64 bits.
+// TestExtended compares with 64-bit arithmetic.
 func TestExtended(t *testing.T) {
 	check := func(sec, us int64) {
 		t.Helper()

@@ -6,15 +6,15 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// What -D asks for: what is done with each value (pmlogsummary(1) has the C
-// tool's only in its source).
+// Flags of -D, which trace the processing of each value (the C tool's are documented
+// only in the source of pmlogsummary(1)).
 const (
 	traceValues = 1 << iota // appl0: values and bins
-	traceSums               // appl1: what they add up to
+	traceSums               // appl1: the sums
 	traceBounds             // appl2: new minima and maxima
 )
 
-// traceFlags returns what the debug options of o ask for.
+// traceFlags returns the trace flags of the debug options of o.
 func traceFlags(o *cli.Options) (flags int) {
 	for i, name := range []string{"appl0", "appl1", "appl2"} {
 		if o.Debugging(name) {
@@ -30,7 +30,7 @@ func (t *tool) tracef(which int, format string, args ...any) {
 	}
 }
 
-// traceMark says that there is a mark.
+// traceMark reports a mark.
 func (t *tool) traceMark(now int64) {
 	if t.trace&traceValues == 0 {
 		return
@@ -42,20 +42,20 @@ func (t *tool) traceMark(now int64) {
 	fmt.Fprint(t.out, " - mark record\n\n")
 }
 
-// traceFirst says what an instance starts with.
+// traceFirst reports the first value of an instance.
 func (t *tool) traceFirst(m *metric) {
 	i := &m.insts[len(m.insts)-1]
 	t.tracef(traceValues, "%s Initially - min/max=%f/%f\n", t.names(m.desc.PMID), i.min, i.max)
 }
 
-// traceBin says which bin a value is put in.
+// traceBin reports the bin of a value.
 func (t *tool) traceBin(m *metric, k, bin int, v float64) {
 	i := &m.insts[k]
 	t.tracef(traceValues, "%s selected bin %d/%d (val=%s, min=%s, max=%s)\n", t.names(m.desc.PMID), bin, t.bins,
 		t.appendNumber(nil, v), t.appendNumber(nil, i.min), t.appendNumber(nil, i.max))
 }
 
-// traced takes in a value and says what becomes of it.
+// traced processes a value and reports its effect.
 func (t *tool) traced(m *metric, i *instance, v float64, now int64) {
 	names := t.names(m.desc.PMID)
 	diff, last := m.since(i.lastTime, now), i.last

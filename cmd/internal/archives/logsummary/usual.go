@@ -8,21 +8,19 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// An interval is the time between two records. Nearly always it is the same for
-// many metrics.
+// An interval is the time between two records. It is usually the same for many metrics.
 type interval struct {
 	us      int64
 	seconds float64
 }
 
-// updateUsual takes in the values of a set from j on, as long as nothing is out
-// of the ordinary: the instance is at the same place as before and had a value
-// in the record before, no mark came between, the counter grew, the value is
-// where and of the type that it should be. It returns the number of the value
-// that is different, or of all.
+// updateUsual processes the values of a set from j on as long as they are ordinary: the
+// instance is at the same position and had a value in the previous record, there was no
+// mark in between, the counter grew, and the value has the expected place and type. It
+// returns the index of the first other value, or the number of values.
 //
-// What it does is what locate, number, countUp and observe do, in one loop: it
-// is where the time goes.
+// It does the work of locate, number, countUp and observe in one loop, since most of
+// the time is spent here.
 func (m *metric) updateUsual(j int, x *set, now int64, body, values []byte, c *interval) int {
 	insts := m.insts
 	n := min(int(x.n), len(insts))
