@@ -15,10 +15,10 @@
 // # Queries
 //
 // A query is a list of words, all of which a document must have, in the order
-// of the query. If no document has them in this order, the order does not
-// count. Words are what lies between delimiters: kernel.all.load is three
-// words. Case does not count, the plural of a word finds its singular and the
-// other way round, and common English words ("the", "of") are left out.
+// of the query. If no document has them in this order, the order is ignored.
+// Delimiters separate words: kernel.all.load is three words. Case is ignored,
+// singular and plural of a word match each other, and common English words
+// ("the", "of") are left out.
 //
 //	disk read         both words
 //	kern*             words that begin with these letters
@@ -28,8 +28,9 @@
 //	%memroy%          words in which at most one letter is wrong
 //	(read|write) -(disk|tape)
 //
-// Any text is a query: what cannot be understood is taken as a delimiter.
+// Any text is a query: unintelligible parts count as delimiters.
 //
-// A word in the name of a document weighs 9, in its line of help 4, and in its
-// help text 2. Scores are those of BM25 with these weights; they have no unit.
+// A word in the name of a document has the weight 9, in its one-line help 4,
+// and in its help text 2. Scores are BM25 with these weights; they have no
+// unit.
 package search

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A Type is what a document is about.
+// A Type is the type of a document.
 type Type uint8
 
 // The types of documents (PM_SEARCH_TYPE_METRIC, _INDOM, _INST).
@@ -33,17 +33,17 @@ func (t Type) String() string {
 // instance.
 type Document struct {
 	Type Type
-	Name string // of the metric or the instance; of an instance domain the same as InDom
+	Name string // name of the metric or instance; of an instance domain the same as InDom
 	// InDom is the instance domain, such as "60.1"; "none" for a metric without
 	// instances.
 	InDom   string
-	OneLine string // help in a line; "" if there is none
+	OneLine string // one-line help; "" if there is none
 	Help    string // the help text; "" if there is none
 }
 
-// ID returns the identifier of the document, which is that of its type and name
-// in the index that PCP keeps (pmsearch -d). Instances of the same name in
-// several domains have the same one.
+// ID returns the identifier of the document, computed from its type and name as
+// in PCP's own index (pmsearch -d). Instances of the same name in several
+// domains share an identifier.
 func (d *Document) ID() [sha1.Size]byte {
 	return sha1.Sum(fmt.Appendf(nil, `{"series":"search","key":"pcp:text","type":"%s",name:"%s"}`, d.Type, d.Name))
 }
@@ -60,7 +60,7 @@ const (
 	FieldsAll = FieldName | FieldOneLine | FieldHelp
 )
 
-// The numbers of fields in positions, and how much a word in each weighs.
+// The numbers of fields in positions, and the weight of a word in each.
 const (
 	fieldName = iota
 	fieldOneLine

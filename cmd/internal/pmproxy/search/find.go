@@ -14,39 +14,38 @@ import (
 
 // Limits of searches.
 const (
-	// DefaultLimit is how many results a search returns unless it says so
-	// (pmsearch.count in pmproxy.conf).
+	// DefaultLimit is the default number of results of a search (pmsearch.count
+	// in pmproxy.conf).
 	DefaultLimit = 10
-	// MaxLimit is how many it returns at most.
+	// MaxLimit is the maximum number of results.
 	MaxLimit = 10_000
-	// MaxExpansions is how many words the beginning of a word, or one with a
-	// mistake, stands for; the first in the alphabet count.
+	// MaxExpansions is the maximum number of words that a prefix, or a word
+	// with a mistake, expands to, in alphabetical order.
 	MaxExpansions = 200
-	// maxWork is how many entries of lists a search looks at.
+	// maxWork is the maximum number of list entries that a search examines.
 	maxWork = 20_000_000
 )
 
 // ErrQuery is the error of queries that exceed a limit.
 var ErrQuery = errors.New("query exceeds a limit")
 
-// A Request says what to search for and what to return
-// (pmSearchTextRequest).
+// A Request describes a search and its results (pmSearchTextRequest).
 type Request struct {
 	Query  string
-	Offset int // results to leave out
-	Limit  int // results at most; 0: DefaultLimit; no more than MaxLimit
-	// Types are those of the documents wanted; none means all.
+	Offset int // results to skip
+	Limit  int // maximum number of results; 0: DefaultLimit; at most MaxLimit
+	// Types are the types of documents to return; an empty list means all.
 	Types []Type
-	// Fields are where to look; none means all.
+	// Fields are the fields to search; none means all.
 	Fields Field
-	// Highlight are the fields in which words that were found are put between
-	// <b> and </b>. The rest of the text is as it is: it is not HTML.
+	// Highlight are the fields in which matching words are put between <b> and
+	// </b>. The rest of the text is unchanged and not escaped for HTML.
 	Highlight Field
 }
 
-// A Result is what a search found.
+// A Result is the result of a search.
 type Result struct {
-	Total   int // all that were found
+	Total   int // number of all matches
 	Elapsed time.Duration
 	Hits    []Hit
 }
@@ -57,19 +56,19 @@ type Hit struct {
 	Score float64
 }
 
-// How much matches count that are not the word itself.
+// Weights of inexact matches.
 const (
 	scorePlural = 0.7
 	scorePrefix = 0.8
 	scoreFuzzy  = 0.25
-	// BM25: what repetition counts, and what length does.
+	// BM25: the effects of repetition and of length.
 	k1 = 1.2
 	b  = 0.5
 )
 
-// Text finds documents (pmSearchTextQuery(3)): those with the highest score
-// first, and of equal ones those with the first name. The errors are ErrQuery
-// for queries that exceed a limit, and that of ctx.
+// Text finds documents (pmSearchTextQuery(3)), by descending score and then by
+// name. It returns ErrQuery for queries that exceed a limit, and the error of
+// ctx.
 func (x *Index) Text(ctx context.Context, r Request) (Result, error) {
 	start := time.Now()
 	q, err := parse(r.Query)
@@ -79,10 +78,10 @@ func (x *Index) Text(ctx context.Context, r Request) (Result, error) {
 	return x.find(ctx, start, q, r)
 }
 
-// Suggest finds names of metrics and instances that a query may be the
-// beginning of (pmSearchTextSuggest(3)): each word of it is the beginning of a
-// word of the name, or is such a word with a mistake. Of the request, the query
-// and the limit count. The errors are those of Text.
+// Suggest finds names of metrics and instances that complete a query
+// (pmSearchTextSuggest(3)): each word of the query is the prefix of a word of
+// the name, or such a word with a mistake. It uses the query and the limit of
+// the request. The errors are those of Text.
 func (x *Index) Suggest(ctx context.Context, r Request) (Result, error) {
 	start := time.Now()
 	if len(r.Query) > MaxQuery {
@@ -96,8 +95,8 @@ func (x *Index) Suggest(ctx context.Context, r Request) (Result, error) {
 		}
 		i = end
 		w := lower(r.Query[from:end])
-		// A word of one letter, or a common one, may be the beginning of
-		// another if it comes last.
+		// A last word of one letter, or a common one, may be the prefix of
+		// another.
 		if len(w) < minPrefix || isStop(w) {
 			short = &node{op: opPrefix, word: w}
 			continue
@@ -128,10 +127,9 @@ func (x *Index) Suggest(ctx context.Context, r Request) (Result, error) {
 	return x.find(ctx, start, q, Request{Limit: r.Limit, Fields: FieldName, Types: []Type{Metric, Instance}})
 }
 
-// InDomains finds what belongs to an instance domain (pmSearchTextInDom(3)):
-// the domain, its instances and then the metrics that have it, by name. Of the
-// request, the query, the offset and the limit count; the query is the domain,
-// or several with bars between them.
+// InDomains finds an instance domain (pmSearchTextInDom(3)), its instances and
+// then its metrics, by name. It uses the query, the offset and the limit of the
+// request; the query is a domain, or several separated by bars.
 func (x *Index) InDomains(r Request) (Result, error) {
 	start := time.Now()
 	if len(r.Query) > MaxQuery {
@@ -151,7 +149,7 @@ func (x *Index) InDomains(r Request) (Result, error) {
 			list = append(list, e)
 		}
 	}
-	// As text: indom, instance, metric.
+	// Sorted as text: indom, instance, metric.
 	rank := [...]int{Unknown: 0, InDom: 1, Instance: 2, Metric: 3}
 	slices.SortFunc(list, func(a, b *entry) int {
 		if c := rank[a.Type] - rank[b.Type]; c != 0 {
@@ -171,13 +169,13 @@ func (x *Index) InDomains(r Request) (Result, error) {
 	return res, nil
 }
 
-// page returns which of n results a request wants.
+// page returns the range of results, of n, that a request selects.
 func page(n int, r Request) (from, to int) {
 	from = min(max(r.Offset, 0), n)
 	return from, from + min(limit(r.Limit), n-from)
 }
 
-// limit returns the limit that a request means.
+// limit returns the effective limit of a request.
 func limit(n int) int {
 	if n <= 0 {
 		return DefaultLimit
@@ -185,7 +183,7 @@ func limit(n int) int {
 	return min(n, MaxLimit)
 }
 
-// find carries out a query.
+// find executes a query.
 func (x *Index) find(ctx context.Context, start time.Time, q *node, r Request) (Result, error) {
 	if q == nil {
 		return Result{Elapsed: time.Since(start)}, nil
@@ -195,7 +193,7 @@ func (x *Index) find(ctx context.Context, start time.Time, q *node, r Request) (
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	order := x.order() // first, as others may write meanwhile
+	order := x.order() // first, since writers may run meanwhile
 	f := finder{x: x, ctx: ctx, order: order, fields: r.Fields, n: float64(len(x.byKey)), ordered: true}
 	if len(x.byKey) > 0 {
 		f.avg = float64(x.words) / float64(len(x.byKey))
@@ -238,27 +236,27 @@ func (x *Index) find(ctx context.Context, start time.Time, q *node, r Request) (
 	return res, nil
 }
 
-// A scored is the number of a document with its score.
+// A scored is a document's number and score.
 type scored struct {
 	doc   uint32
 	score float32
 }
 
-// A finder carries out one query.
+// A finder executes a query.
 type finder struct {
 	x       *Index
 	ctx     context.Context
 	order   []*term
 	fields  Field
-	n, avg  float64 // documents, and their words on average
+	n, avg  float64 // number of documents, and their average number of words
 	work    int
 	err     error
 	ordered bool // words must come in the order of the query
-	dropped bool // a document was left out for the order alone
+	dropped bool // a document was rejected only for the order
 	a, b    []uint16
 }
 
-// spend counts work, and reports whether there may be more.
+// spend counts work, and reports whether more is allowed.
 func (f *finder) spend(n int) bool {
 	if f.err != nil {
 		return false
@@ -271,8 +269,8 @@ func (f *finder) spend(n int) bool {
 	return f.err == nil
 }
 
-// eval returns the documents that a node finds, in ascending order. Documents
-// that are gone may be among them.
+// eval returns the documents that match a node, in ascending order. Deleted
+// documents may be among them.
 func (f *finder) eval(n *node) []scored {
 	switch n.op {
 	case opWord, opPrefix, opFuzzy:
@@ -301,7 +299,7 @@ func (f *finder) all() []scored {
 	return list
 }
 
-// without returns those of list that a node does not find.
+// without returns the documents of list that do not match a node.
 func (f *finder) without(list []scored, n *node) []scored {
 	not := f.eval(n)
 	return slices.DeleteFunc(list, func(h scored) bool {
@@ -312,7 +310,7 @@ func (f *finder) without(list []scored, n *node) []scored {
 	})
 }
 
-// and returns the documents that all kids of a node find.
+// and returns the documents that match all kids of a node.
 func (f *finder) and(n *node) []scored {
 	var list []scored
 	var leaves []*node
@@ -349,14 +347,14 @@ func (f *finder) and(n *node) []scored {
 	return list
 }
 
-// both returns what is in both lists, with the sum of its scores.
+// both returns the documents in both lists, with the sum of their scores.
 func both(a, b []scored) []scored {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
 	out := a[:0:0]
 	for _, h := range a {
-		// Most lists are short beside another.
+		// Usually one list is much shorter than the other.
 		n := sort.Search(len(b), func(i int) bool { return b[i].doc >= h.doc })
 		b = b[n:]
 		if len(b) == 0 {
@@ -369,8 +367,8 @@ func both(a, b []scored) []scored {
 	return out
 }
 
-// merge sorts a list by document and makes one of those that come several
-// times: with the sum of the scores, or the highest.
+// merge sorts a list by document and merges duplicates, with the sum or the
+// maximum of their scores.
 func merge(list []scored, highest bool) []scored {
 	slices.SortFunc(list, func(a, b scored) int { return int(int64(a.doc) - int64(b.doc)) })
 	out := list[:0]
@@ -401,7 +399,7 @@ func (f *finder) leaf(n *node) []scored {
 	return list
 }
 
-// factor returns how much it counts that a word was found for a node.
+// factor returns the weight of a node's match with a word.
 func factor(n *node, word string) float64 {
 	switch {
 	case word == n.word:
@@ -414,7 +412,7 @@ func factor(n *node, word string) float64 {
 	return scorePlural
 }
 
-// expand returns the words that a node stands for.
+// expand returns the words that match a node.
 func (f *finder) expand(n *node) []*term {
 	switch n.op {
 	case opPrefix:
@@ -441,7 +439,7 @@ func (f *finder) expand(n *node) []*term {
 	return f.x.stems[stem(n.word)]
 }
 
-// term appends the documents that have a word in the fields wanted.
+// term appends the documents that have a word in the selected fields.
 func (f *finder) term(list []scored, t *term, factor float64) []scored {
 	if !f.spend(len(t.posts)) {
 		return list
@@ -476,12 +474,12 @@ func (f *finder) term(list []scored, t *term, factor float64) []scored {
 	return list
 }
 
-// inOrder reports whether a document has the words of leaves one after the
-// other, or next to each other.
+// inOrder reports whether a document has the words of leaves in order, or
+// adjacent.
 func (f *finder) inOrder(doc uint32, leaves []*node, next bool) bool {
 	f.a = f.places(f.a[:0], doc, leaves[0])
 	if !next {
-		// The first place of each word after the one before is the best.
+		// The first position of each word after the previous one is the best.
 		at := -1
 		for i, leaf := range leaves {
 			if i > 0 {
@@ -499,7 +497,7 @@ func (f *finder) inOrder(doc uint32, leaves []*node, next bool) bool {
 		f.b = f.places(f.b[:0], doc, leaf)
 		keep := f.a[:0]
 		for _, p := range f.a {
-			// The fields of both are the same, and so are the highest bits.
+			// Both have the same fields, and so the same highest bits.
 			if _, ok := slices.BinarySearch(f.b, p+1); ok {
 				keep = append(keep, p+1)
 			}
@@ -509,7 +507,7 @@ func (f *finder) inOrder(doc uint32, leaves []*node, next bool) bool {
 	return len(f.a) > 0
 }
 
-// places appends where a document has the word of a leaf, in ascending order.
+// places appends the positions in a document of a leaf's word, in ascending order.
 func (f *finder) places(list []uint16, doc uint32, leaf *node) []uint16 {
 	for _, t := range leaf.matches {
 		i := sort.Search(len(t.posts), func(i int) bool { return t.posts[i].doc >= doc })
@@ -528,7 +526,7 @@ func (f *finder) places(list []uint16, doc uint32, leaf *node) []uint16 {
 	return list
 }
 
-// first sorts list so that its first n are those that belong there.
+// first partially sorts list: its first n elements are the smallest, in order.
 func (f *finder) first(list []scored, n int) []scored {
 	if n*8 > len(list) {
 		slices.SortFunc(list, f.compare)
@@ -546,7 +544,7 @@ func (f *finder) first(list []scored, n int) []scored {
 	return top.list
 }
 
-// compare says which of two results comes first.
+// compare orders two results.
 func (f *finder) compare(a, b scored) int {
 	switch {
 	case a.score > b.score:
@@ -564,7 +562,7 @@ func (f *finder) compare(a, b scored) int {
 	return strings.Compare(d.InDom, e.InDom)
 }
 
-// A topmost is a heap with the last of the results on top.
+// A topmost is a heap with the last of the results at the top.
 type topmost struct {
 	f    *finder
 	list []scored

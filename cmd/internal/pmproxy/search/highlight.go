@@ -2,19 +2,19 @@ package search
 
 import "strings"
 
-// What highlighted words lie between.
+// Marks around highlighted words.
 const (
 	highlightOn  = "<b>"
 	highlightOff = "</b>"
 )
 
-// A highlighter finds the words of a query in texts.
+// A highlighter highlights the words of a query in texts.
 type highlighter struct {
 	leaves []*node
 }
 
-// newHighlighter returns a highlighter for the words of a query that a document
-// should have.
+// newHighlighter returns a highlighter for the words that a query wants in a
+// document.
 func newHighlighter(q *node) *highlighter {
 	h := new(highlighter)
 	h.collect(q)
@@ -32,7 +32,7 @@ func (h *highlighter) collect(n *node) {
 	}
 }
 
-// document highlights fields of a document.
+// document highlights the fields of a document.
 func (h *highlighter) document(d *Document, fields Field) {
 	if fields&FieldName != 0 {
 		d.Name = h.text(d.Name)
@@ -45,7 +45,7 @@ func (h *highlighter) document(d *Document, fields Field) {
 	}
 }
 
-// text returns s with the words of the query between marks.
+// text returns s with the words of the query marked.
 func (h *highlighter) text(s string) string {
 	var out strings.Builder
 	done := 0
@@ -66,7 +66,7 @@ func (h *highlighter) text(s string) string {
 	return out.String()
 }
 
-// matches reports whether the query looks for a word.
+// matches reports whether a word matches the query.
 func (h *highlighter) matches(w string) bool {
 	for _, n := range h.leaves {
 		switch n.op {

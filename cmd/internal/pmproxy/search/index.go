@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what an index takes.
+// Limits of an index.
 const (
-	// DefaultDocuments is how many documents an index holds unless Limits say so.
+	// DefaultDocuments is the default maximum number of documents in an index.
 	DefaultDocuments = 500_000
-	// MaxText is how long a text of a document may be, in bytes. What is longer
-	// is cut there, and only what is kept is searched.
+	// MaxText is the maximum length of a document's text, in bytes. A longer
+	// text is cut there, and the rest is not searched.
 	MaxText = 8192
-	// compactAbove is how many documents that are gone an index keeps in its
-	// lists, besides half as many as there are.
+	// compactAbove is the number of deleted documents that an index keeps in
+	// its lists, in addition to half the number of existing ones.
 	compactAbove = 1000
 )
 
@@ -29,25 +29,25 @@ type Limits struct {
 	Documents int // 0: DefaultDocuments
 }
 
-// An Index finds documents by the words of their texts. Its methods may be
-// called from many goroutines.
+// An Index finds documents by the words of their texts. It is safe for
+// concurrent use.
 type Index struct {
 	limits Limits
 
 	mu      sync.RWMutex
 	byKey   map[key]*entry
-	entries []*entry // by number; nil if it is gone
-	dead    int      // entries that are gone
-	words   uint64   // of all entries
+	entries []*entry // by number; nil if deleted
+	dead    int      // number of deleted entries
+	words   uint64   // total words of the entries
 	sources map[string][]*entry
 	terms   map[string]*term
 	stems   map[string][]*term
 	indoms  map[string]map[*entry]struct{}
-	sorted  []*term // by word, of sortedN terms; see order
+	sorted  []*term // by word; the first sortedN are sorted, see order
 	mark    uint64
 }
 
-// A key is what makes a document another one.
+// A key identifies a document.
 type key struct {
 	typ         Type
 	name, indom string
@@ -57,20 +57,20 @@ type key struct {
 type entry struct {
 	Document
 	num   uint32 // in Index.entries
-	words uint32 // how many it has
-	refs  int    // sources that have it
-	mark  uint64 // of the last Replace that saw it
+	words uint32 // number of words
+	refs  int    // number of sources with the document
+	mark  uint64 // last Replace that had it
 }
 
-// A term is a word with the documents that have it.
+// A term is a word with the documents that contain it.
 type term struct {
 	word  string
 	posts []posting // ascending
 	pos   []uint16  // field<<14 | position
 }
 
-// A posting is a document that has a word, and where its positions begin in
-// those of the term. They end where those of the next posting begin.
+// A posting is a document with the word, and the offset of its positions in
+// those of the term. They end at the offset of the next posting.
 type posting struct{ doc, start uint32 }
 
 const (
@@ -87,7 +87,7 @@ func (t *term) positions(i int) []uint16 {
 	return t.pos[t.posts[i].start:end]
 }
 
-// NewIndex returns an index without documents.
+// NewIndex returns an empty index.
 func NewIndex(l Limits) *Index {
 	if l.Documents <= 0 {
 		l.Documents = DefaultDocuments
@@ -101,8 +101,7 @@ func (x *Index) clearTerms() {
 	x.terms, x.stems, x.sorted, x.words = make(map[string]*term), make(map[string][]*term), nil, 0
 }
 
-// cut returns a text of at most MaxText bytes that shares no memory with what
-// the caller keeps.
+// cut returns a copy of a text, cut to at most MaxText bytes.
 func cut(s string) string {
 	if len(s) <= MaxText {
 		return s
@@ -114,21 +113,20 @@ func cut(s string) string {
 	return strings.Clone(s[:n])
 }
 
-// Replace makes docs all that a source has. Documents of the same type, name
-// and domain that several sources have are one, with the texts that came last;
-// texts that are empty leave those that are there. The error is ErrFull; the
-// index is then as it was.
+// Replace replaces all documents of a source. Documents of the same type, name
+// and domain in several sources are merged: the latest text that is not empty
+// wins. The error is ErrFull; the index is then unchanged.
 func (x *Index) Replace(source string, docs []Document) error {
 	return x.put(source, docs, true)
 }
 
-// Add adds documents to those of a source. The error is ErrFull; the index is
-// then as it was.
+// Add adds documents to a source. The error is ErrFull; the index is then
+// unchanged.
 func (x *Index) Add(source string, docs ...Document) error {
 	return x.put(source, docs, false)
 }
 
-// Remove removes a source. Its documents go unless another source has them.
+// Remove removes a source, and its documents except those that another source has.
 func (x *Index) Remove(source string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -137,7 +135,7 @@ func (x *Index) Remove(source string) {
 	x.compact()
 }
 
-// Sources returns the names of the sources, in order.
+// Sources returns the sorted names of the sources.
 func (x *Index) Sources() []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -201,8 +199,7 @@ func (x *Index) put(source string, docs []Document, replace bool) error {
 
 func keyOf(d *Document) key { return key{d.Type, cut(d.Name), cut(d.InDom)} }
 
-// enter returns the entry of a document, which it makes or changes where need
-// be.
+// enter returns the entry of a document, created or changed if necessary.
 func (x *Index) enter(d *Document) *entry {
 	k := keyOf(d)
 	e := x.byKey[k]
@@ -235,7 +232,7 @@ func (x *Index) enter(d *Document) *entry {
 	return e
 }
 
-// number gives an entry the next number and enters its words.
+// number gives an entry the next number and adds its words to the lists.
 func (x *Index) number(e *entry) {
 	e.num = uint32(len(x.entries))
 	x.entries = append(x.entries, e)
@@ -261,15 +258,15 @@ func (x *Index) number(e *entry) {
 	x.words += uint64(words)
 }
 
-// forget takes an entry out of the numbers.
+// forget deletes the number of an entry.
 func (x *Index) forget(e *entry) {
 	x.entries[e.num] = nil
 	x.words -= uint64(e.words)
 	x.dead++
 }
 
-// release counts a source less for each entry, and forgets those that have
-// none left.
+// release removes a source from each entry, and deletes entries without
+// sources.
 func (x *Index) release(list []*entry) {
 	for _, e := range list {
 		if e.refs--; e.refs > 0 {
@@ -285,7 +282,7 @@ func (x *Index) release(list []*entry) {
 	}
 }
 
-// compact makes the lists anew if many entries are gone.
+// compact rebuilds the lists if many entries are deleted.
 func (x *Index) compact() {
 	if x.dead <= compactAbove+len(x.byKey)/2 {
 		return
@@ -298,8 +295,8 @@ func (x *Index) compact() {
 	}
 }
 
-// order returns the terms in the order of their words. The caller holds x.mu
-// for reading; it is given up and taken again where terms are to be sorted.
+// order returns the terms sorted by word. The caller holds x.mu for reading;
+// order releases and reacquires it to sort.
 func (x *Index) order() []*term {
 	for len(x.sorted) != len(x.terms) {
 		x.mu.RUnlock()
@@ -317,22 +314,22 @@ func (x *Index) order() []*term {
 	return x.sorted
 }
 
-// An Info says how large an index is (pmSearchInfo(3)). Sizes are in megabytes
-// of 2^20 bytes.
+// An Info has the size of an index (pmSearchInfo(3)). Sizes are in megabytes of
+// 2^20 bytes.
 type Info struct {
-	Documents, Terms, Records int     // records are pairs of a document and a word that it has
+	Documents, Terms, Records int     // a record is a document and one of its words
 	RecordsPerDoc             float64 // on average
 	BytesPerRecord            float64
 	InvertedMB                float64 // lists of documents
 	InvertedCapMB             float64 // memory allocated for them
-	InvertedOverhead          float64 // the part of it that is not in use, from 0 to 1
+	InvertedOverhead          float64 // the unused part of it, from 0 to 1
 	SkipIndexMB               float64 // the list of words
-	ScoreIndexMB              float64 // how long documents are
+	ScoreIndexMB              float64 // lengths of documents
 	OffsetsPerTerm            float64 // positions of a word in a document
-	OffsetBits                float64 // of a position
+	OffsetBits                float64 // bits of a position
 }
 
-// Info returns how large the index is.
+// Info returns the size of the index.
 func (x *Index) Info() Info {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

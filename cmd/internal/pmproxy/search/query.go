@@ -8,44 +8,44 @@ import (
 
 // Limits of queries.
 const (
-	// MaxQuery is how long a query may be, in bytes.
+	// MaxQuery is the maximum length of a query, in bytes.
 	MaxQuery = 1024
-	// MaxQueryWords is how many words it may have.
+	// MaxQueryWords is the maximum number of words in a query.
 	MaxQueryWords = 32
-	// MaxDepth is how deep parentheses in it may lie in each other.
+	// MaxDepth is the maximum depth of nested parentheses.
 	MaxDepth = 16
-	// minPrefix is how many letters the beginning of a word must have to be
-	// looked for as such; one that is shorter is a word.
+	// minPrefix is the minimum length of a prefix, in letters; a shorter one is
+	// treated as a word.
 	minPrefix = 2
-	// minFuzzy is how many letters a word must have to be looked for with a
-	// mistake.
+	// minFuzzy is the minimum length of a word that matches with a mistake, in
+	// letters.
 	minFuzzy = 3
 )
 
-// An op is what a node of a query is.
+// An op is the kind of a node.
 type op uint8
 
 const (
 	opWord   op = iota
-	opPrefix    // the beginning of a word
+	opPrefix    // prefix of a word
 	opFuzzy     // a word with a mistake
-	opPhrase    // kids follow each other
+	opPhrase    // kids in sequence
 	opAnd       // all kids
 	opOr        // any of the kids
 	opNot       // not the kid
 )
 
-// A node is a part of a query.
+// A node is a node of a query's tree.
 type node struct {
 	op   op
 	word string // of opWord, opPrefix and opFuzzy
 	kids []*node
-	// matches are where opWord, opPrefix and opFuzzy were found.
+	// matches are the fields where opWord, opPrefix and opFuzzy may match.
 	matches []*term
 }
 
-// parse reads a query. It returns nil for one without words. The errors are
-// those of limits; everything else is a query.
+// parse parses a query. It returns nil for a query without words. The only
+// errors are exceeded limits; any text is a valid query.
 func parse(query string) (*node, error) {
 	if len(query) > MaxQuery {
 		return nil, fmt.Errorf("query of %d bytes, of %d: %w", len(query), MaxQuery, ErrQuery)
@@ -68,7 +68,7 @@ type parser struct {
 	deep  bool
 }
 
-// list reads items up to the end or a closing parenthesis, which it leaves.
+// list parses items up to the end or a closing parenthesis, which it does not consume.
 func (p *parser) list(depth int) *node {
 	and := &node{op: opAnd}
 	for {
@@ -83,7 +83,7 @@ func (p *parser) list(depth int) *node {
 	return simplify(and)
 }
 
-// simplify returns a list without what it does not need.
+// simplify removes superfluous nodes of a list.
 func simplify(n *node) *node {
 	switch {
 	case len(n.kids) == 0:
@@ -94,8 +94,8 @@ func simplify(n *node) *node {
 	return n
 }
 
-// union reads items with bars between them. It reports whether there was
-// anything; what was there may be nothing to look for.
+// union parses items separated by bars. It reports whether there was an item;
+// its node may be nil.
 func (p *parser) union(depth int) (*node, bool) {
 	n, ok := p.item(depth)
 	if !ok {
@@ -117,15 +117,15 @@ func (p *parser) union(depth int) (*node, bool) {
 	}
 }
 
-// blanks steps over blanks.
+// blanks skips white space.
 func (p *parser) blanks() {
 	for p.i < len(p.s) && (p.s[p.i] == ' ' || p.s[p.i] == '\t' || p.s[p.i] == '\n' || p.s[p.i] == '\r') {
 		p.i++
 	}
 }
 
-// item reads a word, a phrase, or what lies in parentheses, with or without a
-// minus sign. It reports whether there is one before the end, a closing
+// item parses a word, a phrase, or a group in parentheses, with or without a
+// minus sign. It reports whether an item precedes the end, a closing
 // parenthesis or a bar.
 func (p *parser) item(depth int) (*node, bool) {
 	for p.i < len(p.s) {
@@ -158,9 +158,9 @@ func (p *parser) item(depth int) (*node, bool) {
 			if depth > 0 {
 				return nil, false
 			}
-			p.i++ // there is nothing that it closes
+			p.i++ // unmatched
 		case c == '|':
-			p.i++ // there is nothing on its left
+			p.i++ // nothing on its left
 		case c == '%':
 			if n, ok := p.fuzzy(); ok {
 				return n, true
@@ -186,7 +186,7 @@ func (p *parser) startsItem(i int) bool {
 	return r == '"' || r == '(' || r == '%' || isWordRune(r)
 }
 
-// word reads a word and the star after it.
+// word parses a word and the star after it.
 func (p *parser) word() *node {
 	start, end, _ := nextWord(p.s, p.i)
 	p.i = end
@@ -200,7 +200,7 @@ func (p *parser) word() *node {
 	return p.leaf(o, p.s[start:end])
 }
 
-// leaf returns a word that is looked for, or nil for one that is too common.
+// leaf returns a node for a word, or nil for a common word.
 func (p *parser) leaf(o op, w string) *node {
 	w = lower(w)
 	if o != opPrefix && isStop(w) {
@@ -210,7 +210,7 @@ func (p *parser) leaf(o op, w string) *node {
 	return &node{op: o, word: w}
 }
 
-// phrase reads words in quotes, or up to the end.
+// phrase parses words in quotes; a missing quote ends at the end of the query.
 func (p *parser) phrase() *node {
 	s := p.s[p.i+1:]
 	if n := strings.IndexByte(s, '"'); n >= 0 {
@@ -232,7 +232,7 @@ func (p *parser) phrase() *node {
 	}
 }
 
-// fuzzy reads a word between percent signs.
+// fuzzy parses a word between percent signs.
 func (p *parser) fuzzy() (*node, bool) {
 	start := p.i
 	for start < len(p.s) && p.s[start] == '%' {

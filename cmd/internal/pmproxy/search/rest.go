@@ -12,21 +12,22 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
 )
 
-// queryTime is how long a search for a request may take.
+// queryTime limits the search of a request.
 const queryTime = 2 * time.Second
 
-// Config says what a Handler answers from.
+// Config configures a Handler.
 type Config struct {
-	// Index is what is searched; nil means a new one.
+	// Index is the index to search; nil means a new index.
 	Index *Index
-	// Sources are what is to be found, besides what Index is given otherwise.
+	// Sources are fed into Index, in addition to documents it gets otherwise.
 	Sources []Source
-	// Feed says how sources are asked. Its Report defaults to a line in Log.
+	// Feed configures the updates from Sources. Its Report defaults to a line in Log.
 	Feed FeedConfig
-	// Limit is how many results an answer has where the request does not say
-	// (result.count of the section pmsearch in pmproxy.conf); 0: DefaultLimit.
+	// Limit is the number of results of an answer if the request does not set
+	// it (result.count of the section pmsearch in pmproxy.conf); 0:
+	// DefaultLimit.
 	Limit int
-	Log   *slog.Logger // nil: nothing is logged
+	Log   *slog.Logger // nil disables logging
 }
 
 // A Handler answers /search/text, /search/suggest, /search/indom and
@@ -38,7 +39,7 @@ type Handler struct {
 	fed    sync.WaitGroup
 }
 
-// New returns a Handler and begins to feed its index.
+// New returns a Handler and starts to feed its index.
 func New(c Config) (*Handler, error) {
 	h := &Handler{index: c.Index, limit: limit(c.Limit)}
 	if h.index == nil {
@@ -56,7 +57,7 @@ func New(c Config) (*Handler, error) {
 	return h, nil
 }
 
-// reporter returns a Report that logs what has changed since the last time.
+// reporter returns a Report that logs changes of a source's error.
 func reporter(log *slog.Logger) func(source string, err error) {
 	var mu sync.Mutex
 	last := make(map[string]string)
@@ -78,10 +79,10 @@ func reporter(log *slog.Logger) func(source string, err error) {
 	}
 }
 
-// Index returns what is searched.
+// Index returns the index that the handler searches.
 func (h *Handler) Index() *Index { return h.index }
 
-// Close ends the feeding of the index.
+// Close stops feeding the index.
 func (h *Handler) Close() error {
 	h.cancel()
 	h.fed.Wait()
@@ -90,8 +91,8 @@ func (h *Handler) Close() error {
 
 const servlet = "search"
 
-// ServeHTTP answers a request. A command may be followed by any text, as with
-// the pmproxy of C.
+// ServeHTTP answers a request. Text after a command is ignored, as in the C
+// pmproxy.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer func(ctx context.Context, p rest.Params, req Request) (body []byte, contentType string, err error)
 	name, ok := strings.CutPrefix(r.URL.Path, "/search/")
@@ -143,7 +144,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest.Send(w, http.StatusOK, typ, body)
 }
 
-// client returns the identifier that is to be repeated in the answer.
+// client returns the identifier to repeat in the response.
 func client(p rest.Params) (string, bool) {
 	if id, ok := p.Get("clientid"); ok {
 		return id, true
@@ -151,8 +152,8 @@ func client(p rest.Params) (string, bool) {
 	return p.Get("client")
 }
 
-// number reads a number as strtoul(3) does for any base. Text that is not a
-// number is 0, and one that is too large is the largest there is.
+// number parses a number of any base like strtoul(3). Text that is not a number
+// is 0, and a number that is too large is the maximum.
 func number(s string) int {
 	s = strings.TrimLeft(s, " \t\n\v\f\r")
 	s = strings.TrimPrefix(s, "+")
@@ -174,7 +175,7 @@ func number(s string) int {
 	return int(n)
 }
 
-// fields reads a list of fields.
+// fields parses a list of fields.
 func fields(list string) (f Field) {
 	for name := range strings.SplitSeq(list, ",") {
 		switch name {
@@ -189,19 +190,19 @@ func fields(list string) (f Field) {
 	return f
 }
 
-// What a request may want in its results.
+// Parts of results that a request may select.
 const (
 	wantName = 1 << iota
 	wantType
 	wantInDom
 	wantOneLine
 	wantHelp
-	wantScore // not of the real pmproxy
+	wantScore // an extension
 
 	wantAll = wantName | wantType | wantInDom | wantOneLine | wantHelp
 )
 
-// wanted reads the parameter return.
+// wanted parses the parameter return.
 func wanted(list string) (want int) {
 	for name := range strings.SplitSeq(list, ",") {
 		switch name {
@@ -225,7 +226,7 @@ func wanted(list string) (want int) {
 	return want
 }
 
-// types reads a list of types.
+// types parses a list of types.
 func types(list string) (t []Type) {
 	for name := range strings.SplitSeq(list, ",") {
 		switch name {
@@ -261,7 +262,7 @@ func (h *Handler) indom(_ context.Context, p rest.Params, req Request) ([]byte, 
 	return body, typ, nil
 }
 
-// results writes what was found.
+// results formats the results.
 func results(p rest.Params, req Request, res Result, want int) ([]byte, string) {
 	b := append(make([]byte, 0, 256+512*len(res.Hits)), '{')
 	if id, ok := client(p); ok {

@@ -16,8 +16,8 @@ import (
 
 var elapsed = regexp.MustCompile(`"elapsed":0\.[0-9]{6}`)
 
-// TestHandler holds answers: keys, their order, types, and what is said of what
-// cannot be read.
+// TestHandler compares responses: keys, their order, types, and the messages
+// for bad parameters.
 func TestHandler(t *testing.T) {
 	h, err := New(Config{Index: newSmall(t)})
 	if err != nil {

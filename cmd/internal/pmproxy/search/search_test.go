@@ -69,7 +69,7 @@ func TestText(t *testing.T) {
 		{"disk.dev.read", "disk.dev.read"},
 		{"disk read", "disk.all.read disk.dev.read"},
 		{"read disk", "disk.all.read disk.dev.read"},     // after a read there is a disk in the help
-		{"load kernel", "kernel.all.load"},               // the help says load of the kernel
+		{"load kernel", "kernel.all.load"},               // the help has "load" and "kernel"
 		{"idle kernel", "kernel.all.cpu.idle"},           // no document has it so: the order does not count
 		{"page", "mem.vmstat.nr_free_pages"},             // pages
 		{"free pages", "mem.vmstat.nr_free_pages"},       // parts of a word
@@ -184,7 +184,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestHighlight marks what was found.
+// TestHighlight checks that matching words are marked.
 func TestHighlight(t *testing.T) {
 	x := newSmall(t)
 	for _, c := range []struct{ query, name, line string }{
@@ -299,7 +299,7 @@ func TestReplace(t *testing.T) {
 	x.Remove("two")
 	x.Remove("three")
 
-	// What is there is the same after many changes as in a new index.
+	// After many changes the index finds the same documents as a new one.
 	r := rand.New(rand.NewPCG(1, 2))
 	x = NewIndex(Limits{})
 	var last []Document
@@ -368,7 +368,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestID compares identifiers with one that PCP's own tests have.
+// TestID compares with an identifier from PCP's own tests.
 func TestID(t *testing.T) {
 	d := Document{Type: InDom, Name: "29.3", InDom: "29.3"}
 	if got, want := fmt.Sprintf("%x", d.ID()), "6697a5ee42032f3e914b3475c07a16605d3c8b7a"; got != want {
@@ -426,8 +426,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// FuzzQuery searches for any text. What is highlighted is, without the marks,
-// what it was.
+// FuzzQuery searches for any text. Removing the marks from a highlighted text
+// must restore it.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{"disk read*", `"a b" -c|(d e`, "%kernl%", "((((", "-|-", "Ä\xff_x__y", "ſ K"} {
 		f.Add(s, s)

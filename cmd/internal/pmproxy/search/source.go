@@ -11,32 +11,32 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// Limits of what is asked of a source.
+// Limits of the data taken from a source.
 const (
-	// MaxMetrics is how many names of metrics are taken of a source.
+	// MaxMetrics is the maximum number of metrics of a source.
 	MaxMetrics = 200_000
-	// MaxInstances is how many instances are taken of a domain, the first ones.
+	// MaxInstances is the maximum number of instances of a domain; further ones are ignored.
 	MaxInstances = 10_000
-	// batch is how many names are looked up in one request.
+	// batch is the number of names looked up in one request.
 	batch = 1000
 )
 
-// A Source says what there is to find, for [Feed].
+// A Source supplies documents to [Feed].
 type Source interface {
-	// Name tells sources of an index apart.
+	// Name identifies the source in an index.
 	Name() string
-	// Documents returns all that the source has. The caller does not change
-	// what it gets.
+	// Documents returns all documents of the source. The caller must not change
+	// them.
 	Documents(ctx context.Context) ([]Document, error)
-	// Changed reports whether Documents would return other metrics than the
-	// last time. It is asked often, and cheap.
+	// Changed reports whether the metrics of Documents have changed since the
+	// last call. It is called often, and must be cheap.
 	Changed(ctx context.Context) (bool, error)
 }
 
-// Documents returns the documents of a context of pmapi: its metrics, their
-// instance domains, and the instances. Of an archive it returns those of its
-// whole time. Domains in exclude have no instances among them. What the source
-// refuses is left out; the error is that of a context that answers no more.
+// Documents returns the documents of a pmapi context: its metrics, their
+// instance domains, and the instances, of an archive those of its whole time.
+// The instances of domains in exclude are left out, as are metrics that the
+// source refuses. It returns an error if the context fails altogether.
 func Documents(ctx context.Context, c *pmapi.Context, exclude ...pcp.InDom) ([]Document, error) {
 	docs, indoms, err := metrics(ctx, c)
 	if err != nil {
@@ -46,7 +46,7 @@ func Documents(ctx context.Context, c *pmapi.Context, exclude ...pcp.InDom) ([]D
 	return append(docs, more...), err
 }
 
-// fatal returns err if no more can be asked after it.
+// fatal returns err if the context cannot be used any more.
 func fatal(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -59,8 +59,7 @@ func fatal(ctx context.Context, err error) error {
 	return nil
 }
 
-// metrics returns the documents of metrics, and the instance domains that they
-// have.
+// metrics returns the documents of metrics, and their instance domains.
 func metrics(ctx context.Context, c *pmapi.Context) ([]Document, []pcp.InDom, error) {
 	var names []string
 	for name, err := range c.Traverse(ctx, "") {
@@ -155,33 +154,33 @@ func instances(ctx context.Context, c *pmapi.Context, indoms, exclude []pcp.InDo
 	return docs, nil
 }
 
-// Exclude returns the instance domains whose instances say little and change
-// always: processes of the agent proc and of acct (exclude.indoms in
+// Exclude returns the instance domains whose instances are of little use and
+// change constantly: processes of the agent proc and of acct (exclude.indoms in
 // pmproxy.conf).
 func Exclude() []pcp.InDom {
 	return []pcp.InDom{pcp.NewInDom(3, 9), pcp.NewInDom(3, 40), pcp.NewInDom(79, 7)}
 }
 
-// A Collector is a Source: what a collector has. One goroutine at a time may
-// use it.
+// A Collector is a Source for the metrics of a collector. It must be used by
+// one goroutine at a time.
 type Collector struct {
-	Spec string // of the host, as pmapi.Dial takes it
+	Spec string // host, as in pmapi.Dial
 	// Dial connects; nil means pmapi.Dial.
 	Dial func(ctx context.Context, spec string) (*pmapi.Context, error)
-	// Exclude are domains whose instances are not wanted; nil means those that
-	// the function Exclude returns.
+	// Exclude are domains whose instances are left out; nil means the result of
+	// the function Exclude.
 	Exclude []pcp.InDom
 
 	c      *pmapi.Context
-	known  []Document // metrics, as they were
+	known  []Document // metrics at the last call
 	indoms []pcp.InDom
 }
 
-// Name returns the specification of the host.
+// Name returns the host specification.
 func (s *Collector) Name() string { return s.Spec }
 
-// Documents asks the collector: for all it has the first time and after a
-// change, else for the instances.
+// Documents returns the documents: everything the first time and after a
+// change, otherwise it updates only the instances.
 func (s *Collector) Documents(ctx context.Context) (docs []Document, err error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, err
@@ -210,7 +209,7 @@ func (s *Collector) Documents(ctx context.Context) (docs []Document, err error) 
 	return append(slices.Clip(s.known), more...), nil
 }
 
-// connect makes the connection if there is none.
+// connect connects if there is no connection.
 func (s *Collector) connect(ctx context.Context) error {
 	if s.c != nil {
 		return nil
@@ -227,7 +226,7 @@ func (s *Collector) connect(ctx context.Context) error {
 	return nil
 }
 
-// Changed asks the collector whether agents or names have changed.
+// Changed reports whether agents or names have changed.
 func (s *Collector) Changed(ctx context.Context) (bool, error) {
 	if s.c == nil {
 		return true, nil
@@ -252,7 +251,7 @@ func (s *Collector) Changed(ctx context.Context) (bool, error) {
 	return changes != 0, nil
 }
 
-// Close ends the connection. The next call makes another.
+// Close closes the connection. The next call connects again.
 func (s *Collector) Close() error {
 	c := s.c
 	s.c, s.known = nil, nil
@@ -262,11 +261,10 @@ func (s *Collector) Close() error {
 	return c.Close()
 }
 
-// Archive is a Source: what is in archives, named as pmapi.OpenArchive takes
-// them.
+// Archive is a Source for archives, named as in pmapi.OpenArchive.
 type Archive string
 
-// Name returns the specification.
+// Name returns the archive specification.
 func (a Archive) Name() string { return string(a) }
 
 // Documents reads the metadata of the archives.
@@ -279,33 +277,32 @@ func (a Archive) Documents(ctx context.Context) ([]Document, error) {
 	return Documents(ctx, c.Context, Exclude()...)
 }
 
-// Changed returns false: a growing archive is read again in time.
+// Changed returns false: a growing archive is read again at the refresh.
 func (a Archive) Changed(context.Context) (bool, error) { return false, nil }
 
-// Times of Feed.
+// Intervals of Feed.
 const (
-	// DefaultPoll is how often a source is asked for changes.
+	// DefaultPoll is the interval of calls of Changed.
 	DefaultPoll = 15 * time.Second
-	// DefaultRefresh is how often all of it is asked for again.
+	// DefaultRefresh is the interval of complete updates.
 	DefaultRefresh = 10 * time.Minute
 )
 
-// A FeedConfig says how [Feed] keeps an index up to date. The zero value has
-// the defaults.
+// A FeedConfig configures [Feed]. The zero value means the defaults.
 type FeedConfig struct {
 	Poll    time.Duration // 0: DefaultPoll
 	Refresh time.Duration // 0: DefaultRefresh
-	// Report is called with each error of a source, and with nil when it
-	// answers again; nil discards them.
+	// Report is called with each error of a source, and with nil when the
+	// source works again; nil discards them.
 	Report func(source string, err error)
-	// Fed is called after each time that documents of a source were taken; nil
-	// means no call.
+	// Fed is called after each update of a source's documents; nil means no
+	// call.
 	Fed func(source string, documents int)
 }
 
 // Feed keeps the documents of sources in an index up to date until ctx is done.
-// What a source that fails had stays in the index, and is asked for again at
-// the next poll.
+// The documents of a failing source remain in the index, and the source is
+// tried again at the next poll.
 func Feed(ctx context.Context, x *Index, c FeedConfig, sources ...Source) {
 	if c.Poll <= 0 {
 		c.Poll = DefaultPoll
@@ -326,7 +323,7 @@ func feed(ctx context.Context, x *Index, c FeedConfig, s Source) {
 	}
 	tick := time.NewTicker(c.Poll)
 	defer tick.Stop()
-	var last time.Time // zero: it must be asked
+	var last time.Time // zero: update now
 	failed := false
 	for {
 		err := error(nil)

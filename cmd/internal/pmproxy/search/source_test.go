@@ -40,7 +40,7 @@ func local(t *testing.T) *pmapi.Context {
 	return c
 }
 
-// TestCollector asks an agent for what it has.
+// TestCollector reads the documents of an agent.
 func TestCollector(t *testing.T) {
 	dials := 0
 	s := &Collector{Spec: "somewhere", Dial: func(context.Context, string) (*pmapi.Context, error) {
@@ -51,7 +51,7 @@ func TestCollector(t *testing.T) {
 		t.Errorf("before the first time: %v, %v", changed, err)
 	}
 	want := []Document{
-		{Metric, "helpful.whole", "none", "all of it", "all of it"}, // the line stands for the text,
+		{Metric, "helpful.whole", "none", "all of it", "all of it"}, // a missing line is replaced by the text,
 		{Metric, "helpful.part", "400.1", "a part of it", "It has a text."},
 		{InDom, "400.1", "400.1", "some parts", "parts of something"},
 		{Instance, "left", "400.1", "", ""},

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxWord is the length of the longest word, in bytes. Longer runs of letters
-// are not words.
+// MaxWord is the maximum length of a word, in bytes. Longer runs of letters are
+// not words.
 const MaxWord = 128
 
 // isWordRune reports whether a character belongs to a word. All others are
@@ -22,7 +22,7 @@ func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// nextWord returns where the next word of s from i on begins and ends.
+// nextWord returns the start and end of the next word in s at or after i.
 func nextWord(s string, i int) (start, end int, ok bool) {
 	for i < len(s) {
 		r, n := rune(s[i]), 1
@@ -48,7 +48,7 @@ func nextWord(s string, i int) (start, end int, ok bool) {
 	return start, i, i > start
 }
 
-// lower returns a word in lower case. It is the word itself if it is so already.
+// lower returns a word in lower case. It does not copy a word already in lower case.
 func lower(w string) string {
 	for i := 0; i < len(w); i++ {
 		if c := w[i]; 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf {
@@ -58,8 +58,8 @@ func lower(w string) string {
 	return w
 }
 
-// isStop reports whether a word in lower case is so common that the index
-// leaves it out. The list is that of RediSearch.
+// isStop reports whether a word in lower case is a common word, which the index
+// leaves out. The list is RediSearch's.
 func isStop(w string) bool {
 	if len(w) > 5 {
 		return false
@@ -73,7 +73,7 @@ func isStop(w string) bool {
 	return false
 }
 
-// stem returns a word without the ending of its plural.
+// stem removes the plural ending of a word.
 func stem(w string) string {
 	n := len(w)
 	switch {
@@ -89,10 +89,10 @@ func stem(w string) string {
 	return w[:n-1]
 }
 
-// splitWords calls yield for each word of s that the index has, with where it
-// lies in s and its position among the words. A word with underscores is
-// followed by its parts: the whole has the position of the first. It returns
-// the position after the last word.
+// splitWords calls yield for each indexed word of s, with its offsets in s and
+// its position among the words. A word with underscores is followed by its
+// parts: the whole word has the position of the first part. It returns the
+// position after the last word.
 func splitWords(s string, pos int, yield func(word string, start, end, pos int)) int {
 	for i := 0; ; {
 		start, end, ok := nextWord(s, i)
@@ -108,7 +108,7 @@ func splitWords(s string, pos int, yield func(word string, start, end, pos int))
 			continue
 		}
 		yield(w, start, end, pos)
-		// Parts of a word are found only where lower case has the same length.
+		// Parts of a word are found only if lower case preserves the length.
 		if strings.IndexByte(w, '_') < 0 || len(w) != end-start {
 			pos++
 			continue
@@ -129,8 +129,8 @@ func splitWords(s string, pos int, yield func(word string, start, end, pos int))
 	}
 }
 
-// within reports whether one letter at most must be changed, left out or put in
-// to make b of a.
+// within reports whether a can be made b by changing, deleting or inserting at
+// most one letter.
 func within(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -143,7 +143,7 @@ func within(a, b string) bool {
 		i++
 	}
 	if len(a) == len(b) {
-		// Two letters that have changed places count as one mistake.
+		// Two swapped letters count as one mistake.
 		return i == len(a) || a[i+1:] == b[i+1:] ||
 			i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 	}

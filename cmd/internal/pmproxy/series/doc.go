@@ -9,10 +9,9 @@
 //		...
 //	}
 //
-// A series is one metric of one host, over all archives of that host. What it is called is a
-// [sid.ID], which is that of the C implementation. A metric with several names is as many series.
-// The instances of a series are part of it and have identifiers of their own.
+// A series is one metric of one host, over all archives of that host. It is identified by a
+// [sid.ID], the same as in the C implementation. A metric with several names is one series for
+// each name. The instances of a series belong to it and have their own identifiers.
 //
-// [Store] is what the query language and the REST requests stand on. Package seriestest has one in memory, for
-// tests.
+// The query language and the REST requests use a [Store]. Package seriestest has an in-memory Store for tests.
 package series

@@ -10,9 +10,9 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// Hide returns a view of a store without the metrics for which hidden is true, for those who may not know all
-// of it. What only such metrics have, names of instances and labels for example, is not there either. The store
-// is the caller's to close.
+// Hide returns a view of a store without the metrics for which hidden is true, for users with limited access.
+// Strings that only hidden metrics have, such as instance names and labels, are hidden as well. The caller
+// closes the store.
 func Hide(s Store, hidden func(Metric) bool) Store { return &hiding{s, hidden} }
 
 type hiding struct {
@@ -74,7 +74,7 @@ func (h *hiding) Strings(ctx context.Context, field Field, label string) ([]stri
 	return list, failed
 }
 
-// any reports whether a series is matched that is not hidden.
+// any reports whether m matches a series that is not hidden.
 func (h *hiding) any(ctx context.Context, m Matcher) (bool, error) {
 	list, err := h.Store.Select(ctx, m)
 	if err != nil {
@@ -105,7 +105,7 @@ func (h *hiding) Instance(ctx context.Context, id sid.ID) (Instance, error) {
 	if err != nil {
 		return in, err
 	}
-	// It is known if one of the series that have an instance of this name has this one.
+	// The instance is visible if a visible series with an instance of this name has it.
 	list, err := h.Select(ctx, Matcher{Field: InstanceName, Value: in.Name})
 	if err != nil {
 		return Instance{}, err

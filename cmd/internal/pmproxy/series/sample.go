@@ -8,8 +8,9 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A Thinner chooses the samples of one series that a [Window] with an Interval or a Count, and without
-// Newest, leaves. It is for stores: it wants the times of all samples between Start and End, in their order.
+// A Thinner selects the samples of one series for a [Window] with an Interval or a Count, and without
+// Newest. It is for implementations of stores: they pass it the times of all samples between Start and End,
+// in order.
 //
 //	t := series.NewThinner(w)
 //	for each sample {
@@ -26,12 +27,12 @@ type Thinner struct {
 	start bool
 }
 
-// NewThinner returns a Thinner of a window.
+// NewThinner returns a Thinner for a window.
 func NewThinner(w Window) *Thinner {
 	return &Thinner{goal: w.Start, start: !w.Start.IsZero(), delta: w.Interval, left: w.Count, count: w.Count > 0}
 }
 
-// Next reports whether to take the sample before that at time t. The first call returns false.
+// Next reports whether to use the sample before that at time t. The first call returns false.
 func (t *Thinner) Next(at pcp.Timestamp) bool {
 	if !t.begun {
 		t.begun = true
@@ -46,8 +47,8 @@ func (t *Thinner) Next(at pcp.Timestamp) bool {
 		if late <= 0 {
 			return false
 		}
-		// Behind a gap, the intervals count from its end. The C implementation compares with
-		// whole seconds, so that with an interval of less than a second each gap is one.
+		// After a gap, the intervals start at its end. The C implementation compares whole
+		// seconds, so that with an interval of less than a second each gap is one.
 		if late > 2*float64(t.delta/time.Second) {
 			t.goal = at
 		}
@@ -56,14 +57,14 @@ func (t *Thinner) Next(at pcp.Timestamp) bool {
 	return t.take()
 }
 
-// Goal returns the time of the next step: of the samples from the last one given to Next up to this time, only
-// the last one can be taken. It returns false if all samples are taken, or none was seen yet.
+// Goal returns the time of the next step: of the samples after the last one given to Next and up to this time,
+// only the last can be used. It returns false if all samples are used, or if Next was not called.
 func (t *Thinner) Goal() (pcp.Timestamp, bool) { return t.goal, t.begun && t.delta > 0 }
 
-// Last reports whether to take the last sample, after all were seen.
+// Last reports whether to use the last sample, after all were seen.
 func (t *Thinner) Last() bool { return t.begun && t.take() }
 
-// Done reports whether nothing more will be taken.
+// Done reports whether no more samples will be used.
 func (t *Thinner) Done() bool { return t.count && t.left == 0 }
 
 func (t *Thinner) take() bool {
@@ -76,9 +77,9 @@ func (t *Thinner) take() bool {
 	return true
 }
 
-// AppendValue appends a value as the text that /series/values returns: whole numbers in decimal,
-// others like 1.500000e+00, strings and aggregates between quotes with what is not
-// printable ASCII escaped. Other types are the number of [pcp.ErrNYI], as in the C implementation.
+// AppendValue appends a value as text in the format of /series/values: whole numbers in decimal,
+// others like 1.500000e+00, strings and aggregates in quotes with all but printable ASCII escaped.
+// Other types yield the number of [pcp.ErrNYI], as in the C implementation.
 func AppendValue(b []byte, v pcp.Value, t pcp.Type) []byte {
 	v = v.As(t)
 	switch t {
@@ -100,7 +101,7 @@ func AppendValue(b []byte, v pcp.Value, t pcp.Type) []byte {
 	return strconv.AppendInt(b, int64(pcp.ErrNYI), 10)
 }
 
-// appendE appends a number as %e of printf(3) does.
+// appendE appends a number in the format %e of printf(3).
 func appendE(b []byte, f float64) []byte { return ctext.AppendFloat(b, f, 'e', 6) }
 
 func appendQuoted(b, text []byte) []byte {

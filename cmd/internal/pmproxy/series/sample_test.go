@@ -31,8 +31,8 @@ func TestAppendValue(t *testing.T) {
 	}
 }
 
-// TestThinner compares with what the C implementation chooses, worked out by hand from what it promises:
-// the last sample before each step, and the last one.
+// TestThinner compares with the samples of the C implementation, derived by hand from its documented
+// rule: the last sample before each step, and the last one.
 func TestThinner(t *testing.T) {
 	f := func(w Window, times, want []int64) {
 		t.Helper()

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A null is a ResponseWriter that forgets what it gets.
+// A null is a ResponseWriter that discards the response.
 type null struct {
 	header http.Header
 	n      int

@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// mayChange refuses requests of those who may only read.
+// mayChange refuses requests of clients that may only read.
 func (r *request) mayChange() error {
 	if !r.peer.Trusted {
 		return &failure{http.StatusForbidden, pcp.ErrPermission.Error()}
@@ -66,17 +66,17 @@ func storeCommand(ctx context.Context, r *request) error {
 	return r.success()
 }
 
-// errNoNumber is the error of an empty value for a number. C has it too, from the first number that it reads.
+// errNoNumber is the error of an empty value for a number. C returns it too, from the first number on.
 const errNoNumber = -pcp.Error(syscall.ERANGE)
 
-// store stores a value for the instances that the parameters name.
+// store stores a value for the instances in the parameters.
 func (r *request) store(ctx context.Context, l *link, m *metric, text string) error {
 	v, err := pcp.ParseValue(text, m.desc.Type)
 	if err != nil {
 		return err
 	}
 	if text == "" && m.desc.Type.IsNumeric() {
-		return errNoNumber // a number that is forgotten is not 0
+		return errNoNumber // a missing number is not 0
 	}
 	var res pcp.Result
 	res.AddSet(m.desc.PMID)
@@ -163,7 +163,7 @@ func (r *request) define(ctx context.Context, name, expr string) error {
 			return nil
 		}
 		if hidden = errors.Is(err, pcp.ErrName); hidden {
-			return nil // the collector has a metric of that name, which counts
+			return nil // the collector has a metric of that name, which takes precedence
 		}
 		return fail(deriveText(name, expr, err))
 	})
@@ -175,7 +175,7 @@ func (r *request) define(ctx context.Context, name, expr string) error {
 	return nil
 }
 
-// deriveText returns what C says about a definition that is refused.
+// deriveText returns C's message for a refused definition.
 func deriveText(name, expr string, err error) string {
 	var syntax *derive.Error
 	var semantic *derive.SemanticError
@@ -198,8 +198,8 @@ func duplicateText(name, msg string) string {
 	return fmt.Sprintf("Error: pmAddDerivedMetric(\"%s\", ...): returns %d\n%s\n", name, int32(pcp.ErrBadDerive), msg)
 }
 
-// defineAll defines the derived metrics of a text with a line for each, name = expression. Lines
-// count from 0, as with C.
+// defineAll defines the derived metrics of a text with one line each, name = expression. Line
+// numbers start at 0, as in C.
 func (r *request) defineAll(ctx context.Context, text string) error {
 	line := 0
 	for text != "" {
@@ -238,13 +238,13 @@ func (r *request) defineAll(ctx context.Context, text string) error {
 	return nil
 }
 
-// lacksOperand reports whether a definition is refused because an operand is unknown.
+// lacksOperand reports whether a definition was refused because an operand is unknown.
 func lacksOperand(err *derive.Error) bool { return err.Msg == "Unknown operand metric" }
 
-// duplicate is what package derive says of a name that is taken.
+// duplicate is the message of package derive for a name in use.
 const duplicate = "Duplicate per-context derived metric name"
 
-// caret returns a message that shows where in an expression something is wrong.
+// caret returns a message that marks the position of an error in an expression.
 func caret(kind, name, expr string, column int, msg string) string {
 	s := kind + " Error: pmAddDerivedMetric(\"" + name + "\", ...)\n" + expr + "\n" + strings.Repeat(" ", column) + "^\n"
 	if msg != "" {

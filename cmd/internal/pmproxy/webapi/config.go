@@ -20,51 +20,51 @@ const (
 	DefaultConnections = 16
 )
 
-// Limits that cannot be set.
+// Fixed limits.
 const (
-	// MaxBody is how long the body of a request may be, in bytes.
+	// MaxBody is the maximum size of a request body, in bytes.
 	MaxBody = 1 << 20
-	// MaxQueued is how many requests may wait for their turn in a context.
+	// MaxQueued is the maximum number of requests that wait for a context.
 	MaxQueued = 64
-	// MaxDerived is how many derived metrics a context may have.
+	// MaxDerived is the maximum number of derived metrics of a context.
 	MaxDerived = 1000
-	// MaxHostSpec is how long a host specification may be, in bytes.
+	// MaxHostSpec is the maximum length of a host specification, in bytes.
 	MaxHostSpec = 1000
 )
 
-// A Config says what a Handler serves. Zero fields mean the defaults.
+// A Config configures a Handler. Zero fields mean the defaults.
 type Config struct {
-	// Host is the collector of requests that name none; "" means DefaultHost.
+	// Host is the collector for requests without a host; "" means DefaultHost.
 	Host string
 
-	// AllowHost, if not nil, decides which other collectors clients may ask. What it
-	// refuses answers as a host that refuses the connection. Nil allows all, as the
-	// C pmproxy does: then anybody who reaches the handler can have it connect to
-	// any host and port that it reaches.
+	// AllowHost, if not nil, decides which other collectors clients may use. A
+	// refused collector looks like a host that refuses the connection. Nil allows
+	// all, as in the C pmproxy: then any client of the handler can make it connect
+	// to any host and port within its reach.
 	AllowHost func(spec *pmapi.HostSpec) bool
 
-	// Open, if not nil, makes a connection to a collector in place of Dialer.
+	// Open, if not nil, connects to a collector in place of Dialer.
 	Open func(ctx context.Context, spec string) (*pmapi.Context, error)
 
-	// Dialer makes connections to collectors; nil means the zero Dialer.
+	// Dialer connects to collectors; nil means the zero Dialer.
 	Dialer *pmapi.Dialer
 
-	// PollTimeout is how long a context without requests lasts, if its maker does not
-	// say; 0 means DefaultPollTimeout. MaxTimeout is the longest that a client may
-	// ask for, 0 means DefaultMaxTimeout.
+	// PollTimeout is the lifetime of an unused context, if its creator does not set
+	// it; 0 means DefaultPollTimeout. MaxTimeout is the longest that a client may
+	// request, 0 means DefaultMaxTimeout.
 	PollTimeout, MaxTimeout time.Duration
 
-	// MaxContexts and MaxPerPeer limit the contexts that exist at a time, in all and for one
-	// address; 0 means DefaultMaxContexts and DefaultMaxPerPeer. MaxOwn limits the
-	// contexts that have a connection of their own; 0 means DefaultMaxOwn.
+	// MaxContexts and MaxPerPeer limit the number of contexts, in total and for one address;
+	// 0 means DefaultMaxContexts and DefaultMaxPerPeer. MaxOwn limits the contexts with
+	// their own connection; 0 means DefaultMaxOwn.
 	MaxContexts, MaxPerPeer, MaxOwn int
 
-	// MaxSources limits the collectors that are asked at a time, and Connections the
-	// connections to one of them that contexts share; 0 means DefaultMaxSources and
+	// MaxSources limits the number of collectors in use, and Connections the number
+	// of shared connections to each; 0 means DefaultMaxSources and
 	// DefaultConnections.
 	MaxSources, Connections int
 
-	// Log gets what an operator should know; nil discards it.
+	// Log receives messages for the operator; nil discards them.
 	Log *slog.Logger
 }
 

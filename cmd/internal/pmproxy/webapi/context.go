@@ -18,32 +18,32 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// afterlife is how long a context that ended is said to have expired; after that it is unknown.
+// afterlife is the time for which an ended context is reported as expired; after that it is unknown.
 const afterlife = 4 * time.Second
 
 // A webContext is a context of a client.
 type webContext struct {
 	h       *Handler
-	id      uint32 // 0 until it has a number
-	text    string // the number
+	id      uint32 // 0 until it is registered
+	text    string // the number as text
 	src     *source
 	peer    string
 	timeout time.Duration
-	turn    chan struct{} // holds a token while a request is under way
+	turn    chan struct{} // holds a token during a request
 
-	// The holder of the turn has these.
+	// Owned by the holder of the turn.
 	view *view
 
 	mu      sync.Mutex
-	queued  int  // requests that have the turn or wait for it
-	lone    bool // made by a request that named no context, and not used since
+	queued  int  // requests that hold the turn or wait for it
+	lone    bool // created by a request without a context, and unused since
 	used    time.Time
 	expired bool
 	timer   *time.Timer
 }
 
-// resolve returns the context of a request, a new one if it names none, and leaves it to the caller to
-// leave it.
+// resolve returns the context of a request, a new one if the request names none. The caller must call
+// leave.
 func (h *Handler) resolve(r *request) (*webContext, error) {
 	if !r.hasContext {
 		return h.newContext(r)
@@ -67,7 +67,7 @@ func (h *Handler) resolve(r *request) (*webContext, error) {
 	return wc, nil
 }
 
-// parseContext reads the number of a context as strtoul does, as far as the whole text is one.
+// parseContext parses the number of a context like strtoul; trailing text is an error.
 func parseContext(s string) (uint32, bool) {
 	s = strings.TrimLeft(s, " \t\n\v\f\r")
 	minus := false
@@ -94,8 +94,8 @@ func parseContext(s string) (uint32, bool) {
 	return uint32(n), true
 }
 
-// isSocket reports whether a collector is asked over its Unix socket, by which it knows the user
-// of this process. TCP does not reach a host without a name, or one that is a path.
+// isSocket reports whether a collector is reached over its Unix socket, which gives it the user
+// of this process. TCP cannot reach a host without a name, or with a path as its name.
 func isSocket(hs *pmapi.HostSpec) bool {
 	return hs.Protocol == "unix" || hs.Protocol == "local" || len(hs.Hosts) == 0 || strings.ContainsAny(hs.Hosts[0].Name, "/\x00")
 }
@@ -121,7 +121,7 @@ func (s *source) admit(r *request) error {
 	return nil
 }
 
-// newContext returns a context as the parameters of a request ask for. It has no number yet.
+// newContext returns a context for the parameters of a request. It is not registered yet.
 func (h *Handler) newContext(r *request) (*webContext, error) {
 	timeout := h.cfg.PollTimeout
 	if text, ok := r.params.Get("polltimeout"); ok {
@@ -143,7 +143,7 @@ func (h *Handler) newContext(r *request) (*webContext, error) {
 	return wc, nil
 }
 
-// sourceOf returns the collector that a request asks for, and counts one user more.
+// sourceOf returns the collector of a request, and adds a user to it.
 func (h *Handler) sourceOf(r *request) (*source, error) {
 	spec, ok := r.params.Get("hostspec")
 	if !ok {
@@ -204,7 +204,7 @@ func (h *Handler) sourceOf(r *request) (*source, error) {
 	return nil, &failure{http.StatusServiceUnavailable, "too many collectors are asked, or the server is going down"}
 }
 
-// useSource returns the source of a key, made if there is none yet, and counts one user more.
+// useSource returns the source of a key, created if necessary, and adds a user to it.
 func (h *Handler) useSource(key string, made *source) *source {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -220,7 +220,7 @@ func (h *Handler) useSource(key string, made *source) *source {
 	return s
 }
 
-// evict forgets a source without contexts. h.mu is held.
+// evict removes a source without contexts. h.mu is held.
 func (h *Handler) evict() bool {
 	for key, s := range h.sources {
 		if s.using == 0 {
@@ -232,7 +232,7 @@ func (h *Handler) evict() bool {
 	return false
 }
 
-// unuse counts one user less.
+// unuse removes a user from a source.
 func (s *source) unuse() {
 	s.h.mu.Lock()
 	s.using--
@@ -240,7 +240,7 @@ func (s *source) unuse() {
 	s.h.mu.Unlock()
 }
 
-// register gives a context its number, unless there are too many.
+// register assigns a number to a context, unless there are too many contexts.
 func (wc *webContext) register() error {
 	if wc.id != 0 {
 		return nil
@@ -276,7 +276,7 @@ func (wc *webContext) register() error {
 	return nil
 }
 
-// lapse is called when the context may have been alone for long enough.
+// lapse is called when the context may have expired.
 func (wc *webContext) lapse() {
 	wc.mu.Lock()
 	defer wc.mu.Unlock()
@@ -297,8 +297,8 @@ func (wc *webContext) lapse() {
 	}
 }
 
-// forsake ends a context that was made by the way, so that clients that never name one
-// do not keep others from having theirs.
+// forsake ends an implicitly created context, so that clients that never name a
+// context do not exhaust the limit.
 func (wc *webContext) forsake() {
 	wc.mu.Lock()
 	defer wc.mu.Unlock()
@@ -310,7 +310,7 @@ func (wc *webContext) forsake() {
 	}
 }
 
-// end gives back what the context uses, when no request is under way.
+// end releases the context's resources, when no request is in progress.
 func (wc *webContext) end() {
 	if wc.view.own != nil {
 		wc.view.own.c.Close()
@@ -320,7 +320,7 @@ func (wc *webContext) end() {
 	wc.src.unuse()
 }
 
-// remove forgets a context that ended.
+// remove forgets an ended context.
 func (h *Handler) remove(wc *webContext) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -333,7 +333,7 @@ func (h *Handler) remove(wc *webContext) {
 	}
 }
 
-// enter waits for the turn of a request in its context.
+// enter waits for the request's turn in its context.
 func (wc *webContext) enter(ctx context.Context) error {
 	wc.mu.Lock()
 	if wc.expired {
@@ -362,7 +362,7 @@ func (wc *webContext) enter(ctx context.Context) error {
 	}
 }
 
-// leave ends the turn. A context that got no number ends.
+// leave ends the turn. It ends an unregistered context.
 func (wc *webContext) leave() {
 	wc.mu.Lock()
 	wc.queued--
@@ -375,7 +375,7 @@ func (wc *webContext) leave() {
 	<-wc.turn
 }
 
-// possess gives the context a connection of its own.
+// possess gives the context its own connection.
 func (wc *webContext) possess(ctx context.Context) error {
 	if wc.view.own != nil {
 		return nil

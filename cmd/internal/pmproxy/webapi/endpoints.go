@@ -8,19 +8,19 @@ import (
 	"github.com/go-pcp/pcp/internal/version"
 )
 
-// An endpoint is a command that requests name. Routing and the description of the interface are made of
-// the table.
+// An endpoint is a command of the interface. The table drives both the routing and the OpenAPI
+// description.
 type endpoint struct {
 	name        string
-	post        bool   // POST brings a body
-	contentType string // of a good answer
+	post        bool   // POST has a body
+	contentType string // of a successful response
 	summary     string
 	params      []param
-	body        string // what the body of a POST is
+	body        string // description of a POST's body
 
-	// lacks says which parameter is missing, for a refusal that comes before all else; "" if none is.
+	// lacks returns the missing parameter, for a refusal before all other checks; "" if none is missing.
 	lacks func(p rest.Params, post bool) string
-	// check refuses parameters before there is a context.
+	// check validates the parameters before a context is found.
 	check func(r *request) error
 	run   func(ctx context.Context, r *request) error
 }
@@ -31,7 +31,7 @@ type param struct {
 	required   bool
 }
 
-// hostParams are those that all endpoints have.
+// hostParams are the parameters of all endpoints.
 var hostParams = []param{
 	{name: "context", text: "number of a context, from an earlier answer; it counts more than one in the path"},
 	{name: "hostspec", text: "the collector to ask if there is no context, as host:port?attribute=value (PCPIntro(1))"},
@@ -40,7 +40,7 @@ var hostParams = []param{
 	{name: "client", text: "any text, which comes back in the answer"},
 }
 
-// scrapeParams are those of both names of the scrape.
+// scrapeParams are the parameters of both paths of the scrape.
 var scrapeParams = []param{
 	{name: "names", text: "metrics or nodes of the name space, separated by commas; all metrics by default"},
 	{name: "name", text: "the same as names, which counts more"},
@@ -51,7 +51,7 @@ var scrapeParams = []param{
 	{name: "times", text: "true adds the time to each value"},
 }
 
-// endpoints are the commands below /pmapi/. Those that begin like others come before them.
+// endpoints are the commands below /pmapi/. A longer name precedes its prefixes.
 var endpoints = []endpoint{
 	{
 		name: "context", contentType: rest.TypeJSON, run: contextCommand,
@@ -150,10 +150,10 @@ var endpoints = []endpoint{
 	},
 }
 
-// scrapeEndpoint is that of /metrics.
+// scrapeEndpoint is /metrics.
 func scrapeEndpoint() *endpoint { return &endpoints[2] }
 
-// lacksAll returns what is missing if none of the parameters is there.
+// lacksAll returns the missing parameters if all of names are absent.
 func lacksAll(p rest.Params, names ...string) string {
 	for _, name := range names {
 		if _, ok := p.Get(name); ok {
@@ -244,7 +244,7 @@ func openAPI() []byte {
 	}
 	b, err := json.Marshal(doc)
 	if err != nil {
-		panic(err) // of a mistake in this function
+		panic(err) // a mistake in this function
 	}
 	return append(b, "\r\n"...)
 }

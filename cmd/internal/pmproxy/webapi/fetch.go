@@ -15,22 +15,22 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A plan is the fetch of one list of metrics.
+// A plan is a prepared fetch of a list of metrics.
 type plan struct {
-	metrics []*metric // nil for those that are not there
+	metrics []*metric // nil for missing metrics
 	ids     []pcp.PMID
-	own     bool // some are event records, for which the context needs a connection of its own
+	own     bool // some are event records, which need the context's own connection
 
 	mu   sync.Mutex
-	next *flight // that has not begun; new requests join it
-	last *flight // that began last
+	next *flight // not yet started; new requests join it
+	last *flight // started last
 }
 
-// A flight is one fetch for all requests that came before it began.
+// A flight is one fetch for all requests that arrived before it started.
 type flight struct {
 	done chan struct{}
 	old  bool
-	body []byte // of the answer, behind what is the client's
+	body []byte // of the response, after the client's part
 	err  error
 }
 
@@ -89,8 +89,8 @@ func fetchCommand(ctx context.Context, r *request) error {
 	return nil
 }
 
-// plan returns the plan of a fetch. Its key is the parameter with a letter before that
-// says whether it has names or numbers.
+// plan returns the plan of a fetch. Its key is the parameter after a letter that
+// distinguishes names from numbers.
 func (r *request) plan(ctx context.Context, v *view, key string) (*plan, error) {
 	now := time.Now()
 	if v.fresh(now) {
@@ -134,7 +134,7 @@ func (r *request) plan(ctx context.Context, v *view, key string) (*plan, error) 
 			made.own = made.own || m.event()
 		}
 		p = made
-		// A plan that lacks metrics is made anew, as they may come.
+		// A plan with missing metrics is not cached, as they may appear.
 		if !slices.Contains(made.metrics, nil) {
 			k.mu.Lock()
 			if len(k.plans) >= maxPlans {
@@ -156,7 +156,7 @@ func split(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// join returns a fetch that begins after this call, with whoever else waits for one.
+// join returns a fetch that starts after this call, shared with other waiting requests.
 func (p *plan) join(ctx context.Context, v *view, old bool) *flight {
 	p.mu.Lock()
 	if f := p.next; f != nil && f.old == old {
@@ -173,7 +173,7 @@ func (p *plan) join(ctx context.Context, v *view, old bool) *flight {
 	p.next = f
 	p.mu.Unlock()
 	if before != nil {
-		<-before.done // which is a fetch that ends, with a time limit
+		<-before.done // a fetch has a time limit and so ends
 	}
 	p.mu.Lock()
 	if p.next == f {
@@ -181,7 +181,7 @@ func (p *plan) join(ctx context.Context, v *view, old bool) *flight {
 	}
 	p.last = f
 	p.mu.Unlock()
-	// Others wait too: that this client goes away must not end it.
+	// Others wait too: cancelling this request must not cancel the fetch.
 	fctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), linkTimeout)
 	f.body, f.err = p.fetch(fctx, v, make([]byte, 0, 512), old)
 	cancel()
@@ -194,7 +194,7 @@ func (p *plan) join(ctx context.Context, v *view, old bool) *flight {
 	return f
 }
 
-// fetch fetches values and appends the answer to b.
+// fetch fetches values and appends the response to b.
 func (p *plan) fetch(ctx context.Context, v *view, b []byte, old bool) ([]byte, error) {
 	run := func(l *link) error {
 		now := time.Now()
@@ -207,13 +207,13 @@ func (p *plan) fetch(ctx context.Context, v *view, b []byte, old bool) ([]byte, 
 		return nil
 	}
 	if v.own == nil {
-		return b, v.src.with(ctx, run) // the fetch itself tells of changes
+		return b, v.src.with(ctx, run) // the fetch itself reports changes
 	}
 	err := v.with(ctx, func(l *link, _ *known) error { return run(l) })
 	return b, err
 }
 
-// append appends what an answer says of the values of a result.
+// append appends the values of a result to a response.
 func (p *plan) append(b []byte, res *pcp.Result, old bool) []byte {
 	if old {
 		b = append(b, `"timestamp":{"s":`...)
@@ -250,7 +250,7 @@ func (p *plan) append(b []byte, res *pcp.Result, old bool) []byte {
 	return append(b, "]}\r\n"...)
 }
 
-// appendHead appends what comes before the values of a metric.
+// appendHead appends the text before the values of a metric.
 func appendHead(b []byte, id pcp.PMID, name string, old bool) []byte {
 	b = append(b, `{"pmid":`...)
 	if old {
@@ -293,7 +293,7 @@ func (m *metric) appendValues(b []byte, vs *pcp.ValueSet, old bool) []byte {
 	return b
 }
 
-// appendValue appends a value as JSON. What JSON cannot express is null.
+// appendValue appends a value as JSON, null if JSON cannot represent it.
 func appendValue(b []byte, v pcp.Value) []byte {
 	switch v.Type() {
 	case pcp.Type32, pcp.Type64:
@@ -315,8 +315,8 @@ func appendValue(b []byte, v pcp.Value) []byte {
 	return append(b, "null"...)
 }
 
-// parsePMID reads a number of a metric as pmproxy does: 60.0.32, 0x…, or one decimal number; text behind it does
-// not matter.
+// parsePMID parses a metric number as pmproxy does: 60.0.32, 0x…, or one decimal number; trailing text is
+// ignored.
 func parsePMID(s string) pcp.PMID {
 	if n, ok := parseHex(s); ok {
 		return pcp.PMID(n)
@@ -361,8 +361,8 @@ func parseHex(s string) (uint32, bool) {
 	return uint32(n), true
 }
 
-// scanNumbers reads up to n numbers separated by dots from the beginning of s, as
-// sscanf does, and reports whether there are n.
+// scanNumbers parses up to n numbers separated by dots at the beginning of s,
+// like sscanf, and reports whether there are n.
 func scanNumbers(s string, n int) ([]uint32, bool) {
 	var list []uint32
 	for len(list) < n {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// checkMatch refuses values of the parameter match that are not known.
+// checkMatch refuses unknown values of the parameter match.
 func checkMatch(r *request) error {
 	switch m, ok := r.params.Get("match"); {
 	case ok && m != "exact" && m != "glob" && m != "regex":
@@ -19,7 +19,7 @@ func checkMatch(r *request) error {
 	return nil
 }
 
-// checkProfile refuses values of the parameters of /pmapi/profile that are not known.
+// checkProfile refuses unknown values of the parameters of /pmapi/profile.
 func checkProfile(r *request) error {
 	if e := r.params.Value("expr"); e != "add" && e != "del" {
 		return fail(e + " - invalid 'expr' parameter value")
@@ -27,8 +27,8 @@ func checkProfile(r *request) error {
 	return checkMatch(r)
 }
 
-// filter returns which instances the parameters iname or instance, and match, mean. Without them it
-// is all.
+// filter returns the instances selected by the parameters iname or instance, and match. Without
+// them it selects all.
 func (r *request) filter() (func(pcp.Instance) bool, error) {
 	if text, ok := r.params.Get("iname"); ok {
 		list := split(text)
@@ -51,7 +51,7 @@ func (r *request) filter() (func(pcp.Instance) bool, error) {
 
 func everything(pcp.Instance) bool { return true }
 
-// atoi reads a number from the beginning of a text, 0 if there is none, as C does.
+// atoi parses a number at the beginning of a text, 0 if there is none, as C does.
 func atoi(s string) int32 {
 	s = ctext.TrimSpace(s)
 	minus := strings.HasPrefix(s, "-")
@@ -68,10 +68,11 @@ func atoi(s string) int32 {
 	return int32(n)
 }
 
-// maxPattern is how long a pattern may be, in bytes.
+// maxPattern is the maximum length of a pattern, in bytes.
 const maxPattern = 2000
 
-// matcher returns what matches any of the texts in a list, which are patterns if how is glob or regex.
+// matcher returns a function that matches any of the texts in a list, which are patterns if how is glob or
+// regex.
 func matcher(list []string, how string) (func(string) bool, error) {
 	if how != "glob" && how != "regex" {
 		return func(name string) bool { return slices.Contains(list, name) }, nil
@@ -84,7 +85,7 @@ func matcher(list []string, how string) (func(string) bool, error) {
 		if how == "glob" {
 			p = globExpr(p)
 		}
-		// Package regexp takes time that is linear in the name, whatever the pattern.
+		// Package regexp takes time linear in the length of the name, for any pattern.
 		e, err := regexp.Compile(p)
 		if err != nil {
 			msg := "invalid pattern"
@@ -100,7 +101,7 @@ func matcher(list []string, how string) (func(string) bool, error) {
 	}, nil
 }
 
-// globExpr returns a regular expression for a pattern of the shell (fnmatch(3) without flags).
+// globExpr returns a regular expression for a shell pattern (fnmatch(3) without flags).
 func globExpr(glob string) string {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
@@ -131,8 +132,8 @@ func globExpr(glob string) string {
 	return b.String()
 }
 
-// bracket returns the length of a set of characters at the beginning of glob, and a regular expression for
-// it; 0 if it does not end.
+// bracket returns the length of a character set at the beginning of glob, and a regular expression for it;
+// 0 if it has no end.
 func bracket(glob string) (int, string) {
 	var b strings.Builder
 	b.WriteByte('[')

@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// FuzzRequest sends any request to a handler on a collector. Each is answered, in JSON where the answer says so, and
-// the next client is served.
+// FuzzRequest sends any request to a handler for a collector. Each must be answered, with valid JSON if that is its
+// content type, and the next client served.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []struct{ method, path, query, body string }{
 		{"GET", "/pmapi/fetch", "names=sample.long.one,sample.bin", ""},

@@ -12,19 +12,19 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
 )
 
-// maxLone is how many contexts are kept that requests made which named none.
+// maxLone is the number of implicitly created contexts that are kept.
 const maxLone = 1000
 
-// A Handler answers requests for /pmapi/ and /metrics. Its methods may be called from many goroutines.
+// A Handler answers requests for /pmapi/ and /metrics. It is safe for concurrent use.
 type Handler struct {
 	cfg     Config
-	owned   atomic.Int64 // contexts with a connection of their own
+	owned   atomic.Int64 // contexts with their own connection
 	buffers buffers
-	api     []byte // of openAPI
+	api     []byte // result of openAPI
 
 	mu       sync.RWMutex
 	contexts map[uint32]*webContext
-	peers    map[string]int // contexts of each address
+	peers    map[string]int // number of contexts for each address
 	sources  map[string]*source
 	lone     [maxLone]*webContext // the latest ones
 	loneAt   int
@@ -34,7 +34,7 @@ type Handler struct {
 	done chan struct{}
 }
 
-// New returns a Handler. It connects to collectors when clients ask for them.
+// New returns a Handler. It connects to collectors on demand.
 func New(cfg Config) (*Handler, error) {
 	h := &Handler{
 		cfg: cfg.withDefaults(), contexts: make(map[uint32]*webContext), peers: make(map[string]int), sources: make(map[string]*source),
@@ -45,7 +45,7 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// Close ends all contexts and closes the connections to collectors. The caller has no requests under way.
+// Close ends all contexts and closes the connections to collectors. No requests may be in progress.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -73,7 +73,7 @@ func (h *Handler) Close() error {
 	return nil
 }
 
-// tidy closes connections that are not used any more, until the handler closes.
+// tidy closes unused connections, until the handler closes.
 func (h *Handler) tidy() {
 	defer close(h.done)
 	tick := time.NewTicker(idleLink / 3)
@@ -105,8 +105,8 @@ func (h *Handler) tidy() {
 	}
 }
 
-// find returns what a path asks for, nil if it is not served. Commands match by their first letters, as
-// with the C pmproxy.
+// find returns the endpoint of a path, nil if there is none. Commands match by prefix, as in the C
+// pmproxy.
 func find(path string) (e *endpoint, context string, hasContext, old bool) {
 	if rest, ok := strings.CutPrefix(path, "/pmapi/"); ok {
 		n := 0
@@ -135,7 +135,7 @@ func find(path string) (e *endpoint, context string, hasContext, old bool) {
 	return nil, "", false, false
 }
 
-// The content type of JSON, as net/http wants it.
+// The content type of JSON, as net/http stores it.
 var jsonType = []string{rest.TypeJSON}
 
 // ServeHTTP answers a request.
@@ -179,7 +179,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if c, ok := params.Get("client"); ok {
 		r.client = string(rest.AppendString(nil, c))
 	}
-	if c, ok := params.Get("context"); ok { // it counts more than one in the path
+	if c, ok := params.Get("context"); ok { // it takes precedence over the path
 		r.context, r.hasContext = c, true
 	}
 	buf := h.buffers.get()
@@ -206,14 +206,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if contentType == rest.TypeJSON || r.json {
 		w.Header()["Content-Type"] = jsonType
 		w.WriteHeader(code)
-		w.Write(body) // an error is one of the connection, which net/http ends
+		w.Write(body) // an error is the connection's, which net/http ends
 	} else {
 		rest.Send(w, code, contentType, body)
 	}
 	h.buffers.put(buf, r.out)
 }
 
-// run finds the context of a request and carries it out there. The caller leaves r.wc.
+// run finds the context of a request and executes the request in it. The caller leaves r.wc.
 func (h *Handler) run(ctx context.Context, e *endpoint, r *request) error {
 	if e.check != nil {
 		if err := e.check(r); err != nil {
@@ -240,7 +240,7 @@ func (h *Handler) run(ctx context.Context, e *endpoint, r *request) error {
 	return e.run(ctx, r)
 }
 
-// connect makes sure that the collector of a new context answers.
+// connect checks that the collector of a new context answers.
 func (wc *webContext) connect(ctx context.Context) error {
 	err := wc.view.with(ctx, func(l *link, _ *known) error {
 		_, err := wc.src.info(ctx, l)
@@ -249,7 +249,7 @@ func (wc *webContext) connect(ctx context.Context) error {
 	if err != nil {
 		text := errText(err)
 		if strings.HasPrefix(text, "Authentication - ") {
-			return fail("failed to get context labels: " + text) // before which C has a context
+			return fail("failed to get context labels: " + text) // in C this comes before the context is created
 		}
 		return fail("cannot connect to PMCD: " + text)
 	}

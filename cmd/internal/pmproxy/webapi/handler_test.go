@@ -37,7 +37,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// A collector is one that the test can stop and start again.
+// A collector is a collector that the test can stop and restart.
 type collector struct {
 	socket string
 	stop   func()
@@ -488,7 +488,7 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestLimits refuses what is too much.
+// TestLimits checks that requests beyond the limits are refused.
 func TestLimits(t *testing.T) {
 	c := startCollector(t)
 	h := serve(t, Config{Host: c.spec(), MaxContexts: 4, MaxPerPeer: 2, MaxOwn: 1, MaxSources: 2})
@@ -638,8 +638,8 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// checkText checks that a text is one that Prometheus reads: each series is there once, behind the one line about
-// the type of its metric.
+// checkText checks that a text is valid for Prometheus: each series appears once, after the only type line of its
+// metric.
 func checkText(t *testing.T, path string, text []byte) {
 	t.Helper()
 	s := openmetrics.NewScanner(bytes.NewReader(text), openmetrics.Limits{})

@@ -42,7 +42,7 @@ func contextCommand(ctx context.Context, r *request) error {
 	return nil
 }
 
-// A found is a metric by one of its names, or why there is none.
+// A found is a metric and one of its names, or the reason why it is missing.
 type found struct {
 	name string
 	m    *metric
@@ -91,7 +91,7 @@ func metricCommand(ctx context.Context, r *request) error {
 		return nil
 	})
 	if _, told := err.(*failure); err != nil && !told && ctx.Err() == nil && len(prefixes) == 1 && list != "" {
-		// So C answers when it finds that the collector has left, and programs look for it.
+		// C gives this answer when the collector has disconnected, and programs look for it.
 		return fail(list + " traversal failed - " + pcp.ErrIPC.Error())
 	}
 	if err != nil {
@@ -119,7 +119,7 @@ func metricCommand(ctx context.Context, r *request) error {
 	return nil
 }
 
-// appendAbout appends what /pmapi/metric says of a metric.
+// appendAbout appends the description of a metric for /pmapi/metric.
 func (m *metric) appendAbout(b []byte, name string, old bool) []byte {
 	a, d := m.knows(), &m.desc
 	b = append(b, `{"name":`...)
@@ -149,7 +149,7 @@ func (m *metric) appendAbout(b []byte, name string, old bool) []byte {
 	return append(appendText(b, a.oneline, a.help, true), '}')
 }
 
-// appendText appends the help texts, of which an empty one is that in one line.
+// appendText appends the help texts; the one-line text replaces an empty help text.
 func appendText(b []byte, oneline, help string, always bool) []byte {
 	if oneline != "" || always {
 		b = append(b, `,"text-oneline":`...)
@@ -234,7 +234,7 @@ func appendStrings(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// domainOf returns the instance domain that the parameters name or indom mean.
+// domainOf returns the instance domain of the parameters name or indom.
 func (r *request) domainOf(ctx context.Context, l *link, k *known) (pcp.InDom, error) {
 	name, ok := r.params.Get("name")
 	if !ok {
@@ -309,7 +309,7 @@ func indomCommand(ctx context.Context, r *request) error {
 	return nil
 }
 
-// appendInstances appends those of the instances that keep wants, with the labels that all have and their own.
+// appendInstances appends the instances that keep selects, with common and own labels.
 func appendInstances(b []byte, insts []pcp.Instance, keep func(pcp.Instance) bool, sets, own []pcp.LabelSet) []byte {
 	labels := make(map[int32]*pcp.LabelSet, len(own))
 	for i := range own {
@@ -408,7 +408,7 @@ func profileCommand(ctx context.Context, r *request) error {
 		return err
 	}
 	if none {
-		// A change of no instances changes nothing. It must not become one of all.
+		// A change of no instances does nothing. It must not become a change of all.
 		return r.success()
 	}
 	if err := r.wc.possess(ctx); err != nil {
@@ -428,11 +428,11 @@ func profileCommand(ctx context.Context, r *request) error {
 	return r.success()
 }
 
-// maxChanges is how many changes of a profile are made again when a connection is.
+// maxChanges is the maximum number of profile changes that are repeated on a new connection.
 const maxChanges = 1000
 
-// remember keeps a change of the profile, for a connection that takes the place of this one. A change
-// of all instances takes the place of those before it.
+// remember stores a change of the profile, to be repeated on a new connection. A change of all
+// instances replaces the earlier changes.
 func (v *view) remember(set func(*pmapi.Context) error, all bool) {
 	if all {
 		v.profile = nil

@@ -10,25 +10,25 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
 )
 
-// A request is what a client asks for, and the answer as far as it is written.
+// A request is a client's request, and the response written so far.
 type request struct {
 	http       *http.Request
 	peer       rest.Peer
 	params     rest.Params
-	context    string // as the client wrote it
+	context    string // as in the client's request
 	hasContext bool
-	old        bool   // an older form of URL, with an underscore
-	client     string // JSON of the parameter client, "" without one
-	body       []byte // of a POST of store or derive
+	old        bool   // older URLs with an underscore
+	client     string // JSON of the parameter client, or ""
+	body       []byte // of a POST to store or derive
 	making     bool   // the request is for /pmapi/context
-	json       bool   // the answer is JSON where it could be text
+	json       bool   // respond with JSON in place of text
 
 	wc     *webContext
-	out    []byte // the answer
-	shared []byte // the answer, if it is not in out: others have it too
+	out    []byte // the response
+	shared []byte // the response, if not in out: shared with other requests
 }
 
-// A failure is an error with the status of its answer.
+// A failure is an error with a response status.
 type failure struct {
 	status int
 	msg    string
@@ -36,13 +36,13 @@ type failure struct {
 
 func (f *failure) Error() string { return f.msg }
 
-// fail returns an error that is answered with status 400.
+// fail returns an error for a response with status 400.
 func fail(msg string) error { return &failure{http.StatusBadRequest, msg} }
 
-// errText returns the text that C has for the status of an error.
+// errText returns C's text for the status of an error.
 func errText(err error) string { return pcp.Code(err).Error() }
 
-// status returns the status and the message of an answer for an error.
+// status returns the response status and message for an error.
 func status(err error) (int, string) {
 	var f *failure
 	if errors.As(err, &f) {
@@ -55,10 +55,10 @@ func status(err error) (int, string) {
 	return http.StatusBadRequest, errText(err)
 }
 
-// buffers has memory for answers.
+// buffers pools memory for responses.
 type buffers struct{ pool sync.Pool }
 
-// maxPooled is how large a buffer is kept.
+// maxPooled is the largest size of a buffer that is kept.
 const maxPooled = 1 << 20
 
 func (p *buffers) get() *[]byte {
@@ -76,7 +76,7 @@ func (p *buffers) put(b *[]byte, used []byte) {
 	}
 }
 
-// begin starts an answer with the members that all have.
+// begin starts a response with the common members.
 func (r *request) begin() error {
 	if err := r.wc.register(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (r *request) begin() error {
 	return nil
 }
 
-// success is the answer of requests that only say that they worked.
+// success is the response without data.
 func (r *request) success() error {
 	if err := r.wc.register(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (r *request) success() error {
 	return nil
 }
 
-// appendFailure appends the answer for an error.
+// appendFailure appends the response for an error.
 func (r *request) appendFailure(b []byte, msg string) []byte {
 	b = append(b, '{')
 	if r.wc != nil && r.wc.register() == nil {
@@ -118,7 +118,7 @@ func (r *request) appendFailure(b []byte, msg string) []byte {
 	return append(b, ",\"success\":false}\r\n"...)
 }
 
-// appendNumberOrString appends a text as it is if it is a number of JSON, or else as a string.
+// appendNumberOrString appends a text unchanged if it is a JSON number, otherwise as a string.
 func appendNumberOrString(b []byte, s string) []byte {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil && strconv.FormatInt(n, 10) == s {
 		return append(b, s...)

@@ -16,44 +16,44 @@ import (
 )
 
 const (
-	// maxScrapes is how many different scrapes are remembered for a collector.
+	// maxScrapes is the number of different scrapes cached for a collector.
 	maxScrapes = 64
-	// instancesFor is how long the names of instances are taken for true while no new
-	// one shows.
+	// instancesFor is the time for which instance names are cached while no new
+	// instance appears.
 	instancesFor = 10 * time.Second
 )
 
-// A format is one in which metrics are scraped.
+// A format is an output format of scrapes.
 type format int
 
 const (
-	asText  format = iota // of Prometheus, with lines that say more
-	asOld                 // the same, in the older form of URL
+	asText  format = iota // Prometheus, with extra comment lines
+	asOld                 // the same, for the older form of URL
 	asTelem               // OTLP as JSON
 )
 
-// scrape has what is remembered of scrapes, under the mutex of its known.
+// scrape caches data of scrapes, under the mutex of its known.
 type scrape struct {
 	plans map[string]*scrapePlan
 	insts map[pcp.InDom]*instances
 }
 
-// instances are those of a domain.
+// instances are the instances of a domain.
 type instances struct {
 	at    time.Time
 	names map[int32]string
 	own   map[int32]*pcp.LabelSet
 }
 
-// A scrapePlan is a list of metrics to scrape, with the text that does not change from one scrape to the next.
+// A scrapePlan is a prepared scrape of a list of metrics, with the text that is the same for each scrape.
 type scrapePlan struct {
 	form    format
 	times   bool
 	ids     []pcp.PMID
 	entries []scrapeEntry // for each of ids
-	begin   string        // of the whole answer
+	begin   string        // of the response
 
-	size atomic.Int64 // room for the next answer
+	size atomic.Int64 // size hint for the next response
 	turn sync.Mutex   // guards the lines of entries
 	mu   sync.Mutex
 	next *flight
@@ -65,16 +65,16 @@ type scrapeEntry struct {
 	names []scrapeName
 }
 
-// A scrapeName is a metric under one of its names.
+// A scrapeName is a metric and one of its names.
 type scrapeName struct {
-	name  string // in the answer
+	name  string // in the response
 	head  string // the lines before the samples
-	line  string // what comes before the value of a metric without instances
+	line  string // text before the value of a metric without instances
 	lines []scrapeLine
-	of    *instances // those that lines were made for
+	of    *instances // the instances for which lines was made
 }
 
-// matches reports whether lines are those of values.
+// matches reports whether lines fit the values.
 func (n *scrapeName) matches(values []pcp.Value) bool {
 	if len(n.lines) != len(values) {
 		return false
@@ -87,7 +87,7 @@ func (n *scrapeName) matches(values []pcp.Value) bool {
 	return true
 }
 
-// A scrapeLine is what comes before the value of an instance.
+// A scrapeLine is the text before the value of an instance.
 type scrapeLine struct {
 	inst int32
 	name string // of the instance
@@ -157,7 +157,7 @@ func scrapeCommand(ctx context.Context, r *request) error {
 	return f.err
 }
 
-// checkScrape refuses values of parameters that are not known.
+// checkScrape refuses unknown values of parameters.
 func checkScrape(r *request) error {
 	if r.params.Value("filter") == "" {
 		return nil
@@ -165,7 +165,7 @@ func checkScrape(r *request) error {
 	return checkMatch(r)
 }
 
-// wantsJSON reports whether the client would rather have JSON than text.
+// wantsJSON reports whether the client prefers JSON to text.
 func wantsJSON(r *http.Request) bool {
 	for _, accept := range r.Header["Accept"] {
 		for one := range strings.SplitSeq(accept, ",") {
@@ -181,7 +181,7 @@ func wantsJSON(r *http.Request) bool {
 	return false
 }
 
-// scrapePlan makes the plan of a scrape.
+// scrapePlan returns the plan of a scrape.
 func (r *request) scrapePlan(ctx context.Context, l *link, k *known, list string, form format, times bool) (*scrapePlan, error) {
 	prefixes := split(list)
 	if list == "" {
@@ -244,8 +244,8 @@ func (r *request) scrapePlan(ctx context.Context, l *link, k *known, list string
 			if form != asTelem {
 				out = exposition.Name(name, form == asOld)
 			}
-			// Two names may become one, as a.b and a_b. The first has it: the text could not
-			// be read if both did.
+			// Two names may become one, as a.b and a_b. The first wins: a text with both
+			// would be invalid.
 			if taken[out] {
 				continue
 			}
@@ -323,7 +323,7 @@ func (p *scrapePlan) join(ctx context.Context, v *view) *flight {
 	return f
 }
 
-// scrape fetches the metrics and appends the answer to b.
+// scrape fetches the metrics and appends the response to b.
 func (p *scrapePlan) scrape(ctx context.Context, v *view, b []byte) ([]byte, error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -335,15 +335,15 @@ func (p *scrapePlan) scrape(ctx context.Context, v *view, b []byte) ([]byte, err
 			return err
 		}
 		v.note(l, changes, now)
-		// The instances may take requests, which must leave the values alone: those
-		// of numbers are copied when they are decoded.
+		// Finding instances may take requests, which must not modify the values:
+		// numeric values are copied when they are decoded.
 		b, err = p.append(ctx, b[:start], l, k)
 		return err
 	})
 	return b, err
 }
 
-// append appends the answer of a scrape.
+// append appends the response of a scrape.
 func (p *scrapePlan) append(ctx context.Context, b []byte, l *link, k *known) ([]byte, error) {
 	b = append(b, p.begin...)
 	var end []byte
@@ -352,7 +352,7 @@ func (p *scrapePlan) append(ctx context.Context, b []byte, l *link, k *known) ([
 		end = strconv.AppendInt(end, l.res.Time.Sec, 10)
 		end = strconv.AppendInt(end, 1e9+int64(l.res.Time.Nsec), 10)
 		cut := len(end) - 10
-		end = append(end[:cut], end[cut+1:]...) // the 1 that kept leading zeros
+		end = append(end[:cut], end[cut+1:]...) // without the 1 that preserved leading zeros
 	case p.times:
 		end = append(end, ' ')
 		end = strconv.AppendInt(end, l.res.Time.Sec*1000+int64(l.res.Time.Nsec)/1e6, 10)
@@ -368,7 +368,7 @@ func (p *scrapePlan) append(ctx context.Context, b []byte, l *link, k *known) ([
 		var in *instances
 		if e.m.desc.InDom != pcp.InDomNull {
 			var err error
-			var same *instances // which are known to have all of the values
+			var same *instances // these instances include all of the values
 			if n := &e.names[0]; n.of != nil && n.matches(vs.Values) {
 				same = n.of
 			}
@@ -405,8 +405,8 @@ func (p *scrapePlan) append(ctx context.Context, b []byte, l *link, k *known) ([
 	return b, nil
 }
 
-// appendInstances appends the samples of the instances of a metric. It remembers what is before their values for
-// the next scrape, which mostly has the same instances in the same order.
+// appendInstances appends the samples of a metric's instances. It caches the text before their values for the
+// next scrape, which usually has the same instances in the same order.
 func (p *scrapePlan) appendInstances(b []byte, m *metric, n *scrapeName, in *instances, values []pcp.Value, end []byte) []byte {
 	lines := n.lines
 	if n.of == in && n.matches(values) {
@@ -472,7 +472,7 @@ func (p *scrapePlan) lineOf(m *metric, n *scrapeName, in *instances, inst int32,
 	return string(exposition.AppendSeries(nil, n.name, m.knows().sets, own, inst, name))
 }
 
-// appendSample appends a value behind its line.
+// appendSample appends a value after its line.
 func (p *scrapePlan) appendSample(b []byte, line string, v pcp.Value, end []byte) []byte {
 	b = append(b, line...)
 	if p.form == asTelem {
@@ -500,8 +500,8 @@ func (p *scrapePlan) appendSample(b []byte, line string, v pcp.Value, end []byte
 	return append(b, '\n')
 }
 
-// instancesOf returns the instances of a domain, those of values among them. It asks for them if there is a new one, or if
-// they were asked for long ago. Those of same, if not nil, have all of the values.
+// instancesOf returns the instances of a domain, including those of values. It requests them if there is a new one,
+// or if the cached ones are old. The instances of same, if not nil, include all of the values.
 func (k *known) instancesOf(ctx context.Context, l *link, indom pcp.InDom, values []pcp.Value, same *instances) (*instances, error) {
 	k.mu.RLock()
 	in := k.scrape.insts[indom]
@@ -536,7 +536,7 @@ func (k *known) instancesOf(ctx context.Context, l *link, indom pcp.InDom, value
 	}
 	for _, v := range values {
 		if _, ok := made.names[v.Inst]; !ok {
-			made.names[v.Inst] = "" // it has gone: do not ask again at once
+			made.names[v.Inst] = "" // gone: do not request it again at once
 		}
 	}
 	if len(sets) > 0 {

@@ -13,21 +13,22 @@ import (
 )
 
 const (
-	// freshFor is how long what is known of a collector is taken for true without asking it.
+	// freshFor is the time for which cached data of a collector is used without a check.
 	freshFor = time.Second
-	// idleLink is how long an unused connection is kept.
+	// idleLink is the time for which an unused connection is kept.
 	idleLink = 30 * time.Second
-	// linkTimeout bounds what several requests wait for, whoever of them gives up.
+	// linkTimeout limits operations for which several requests wait, even if some are cancelled.
 	linkTimeout = 30 * time.Second
 )
 
-// A source is a collector, with what contexts on it share.
+// A source is a collector, with the state that its contexts share.
 type source struct {
 	h    *Handler
-	spec string // of the connection, with what the client said about itself
-	user string // must come with each request, with pass; "" means that none are asked for
+	spec string // of the connection, with the client's credentials
+	user string // user that each request must have, with pass; "" means no authentication
 	pass string
-	// private says that a client named its Unix socket: only such as may do that can use it.
+	// private reports whether a client named the collector's Unix socket: then only clients with that right
+	// can use the source.
 	private bool
 
 	shared *view
@@ -36,11 +37,11 @@ type source struct {
 	used   time.Time     // when the last of them ended, guarded by h.mu
 
 	mu   sync.Mutex
-	idle []*link // the last one was used last
+	idle []*link // the last element was used last
 	host hostInfo
 }
 
-// hostInfo is what /pmapi/context says of a collector.
+// A hostInfo is the description of a collector in /pmapi/context.
 type hostInfo struct {
 	known  bool
 	name   string // of the host
@@ -52,9 +53,9 @@ type hostInfo struct {
 // A link is a connection to a collector, for one request at a time.
 type link struct {
 	c     *pmapi.Context
-	since time.Time // since when it would have noticed changes: when it was made, or its last fetch
+	since time.Time // time since when it would have noticed changes: its creation, or its last fetch
 	used  time.Time
-	fresh bool // nothing was asked yet
+	fresh bool // unused so far
 	res   pcp.Result
 }
 
@@ -64,7 +65,7 @@ func newSource(h *Handler, spec, user, pass string) *source {
 	return s
 }
 
-// open makes a connection.
+// open connects to the collector.
 func (s *source) open(ctx context.Context) (*link, error) {
 	c, err := s.h.cfg.Open(ctx, s.spec)
 	if err != nil {
@@ -74,7 +75,7 @@ func (s *source) open(ctx context.Context) (*link, error) {
 	return &link{c: c, since: now, used: now, fresh: true}, nil
 }
 
-// acquire returns an unused connection, perhaps a new one.
+// acquire returns an unused connection, opening one if necessary.
 func (s *source) acquire(ctx context.Context) (*link, error) {
 	select {
 	case s.room <- struct{}{}:
@@ -100,7 +101,7 @@ func (s *source) acquire(ctx context.Context) (*link, error) {
 	return l, err
 }
 
-// release takes a connection back. If it is broken, others are not trusted either.
+// release returns a connection. If it is broken, the unused ones are closed too.
 func (s *source) release(l *link, err error) {
 	defer func() { <-s.room }()
 	if broken(err) {
@@ -127,7 +128,7 @@ func (s *source) forget() {
 	}
 }
 
-// tidy closes connections that were not used for long.
+// tidy closes connections that were unused for long.
 func (s *source) tidy(now time.Time) {
 	s.mu.Lock()
 	n := 0
@@ -148,8 +149,8 @@ func broken(err error) bool {
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
 
-// with calls f with a connection, twice if the first one turns out to be broken since it
-// was used last.
+// with calls f with a connection, twice if the first connection broke since its last
+// use.
 func (s *source) with(ctx context.Context, f func(l *link) error) error {
 	for {
 		l, err := s.acquire(ctx)
@@ -165,7 +166,7 @@ func (s *source) with(ctx context.Context, f func(l *link) error) error {
 	}
 }
 
-// info returns what is known of the collector; l is a connection to it.
+// info returns the description of the collector; l is a connection to it.
 func (s *source) info(ctx context.Context, l *link) (hostInfo, error) {
 	s.mu.Lock()
 	host := s.host
@@ -196,7 +197,7 @@ func (s *source) info(ctx context.Context, l *link) (hostInfo, error) {
 	return host, nil
 }
 
-// sourceID returns the identifier of a source with the labels given, part of the schema of series.
+// sourceID returns the identifier of a source with the given labels, part of the schema of series.
 func sourceID(labels string) string { return hash(`{"series":"source","labels":` + labels + "}") }
 
 func hash(s string) string {

@@ -12,34 +12,34 @@ import (
 )
 
 const (
-	maxPlans    = 2000    // fetches that are remembered, in all contexts that share a view
-	maxMetrics  = 200_000 // metrics that are remembered
-	aheadFrom   = 8       // metrics from which on requests for metadata are sent many at a time
-	aheadAtOnce = 1000    // metrics of one Ahead, which keeps all answers in memory
+	maxPlans    = 2000    // plans that are cached, in all contexts that share a view
+	maxMetrics  = 200_000 // metrics that are cached
+	aheadFrom   = 8       // number of metrics from which requests for metadata are pipelined
+	aheadAtOnce = 1000    // metrics of one Ahead, which keeps all replies in memory
 )
 
-// A view is what a context sees of a collector, with what was learned of it. All contexts with
-// nothing of their own share that of their source.
+// A view is a context's view of a collector, with cached metadata. All contexts without own
+// state share the view of their source.
 type view struct {
 	src *source
-	own *link // nil for the shared one
+	own *link // nil for the shared view
 
-	// Of a view with a connection of its own, for the holder of the context's turn.
+	// For a view with its own connection, owned by the holder of the context's turn.
 	derived []definition
 	profile []func(*pmapi.Context) error
 
 	mu    sync.Mutex
 	known *known
-	valid time.Time // until when known is known to be true
+	valid time.Time // time until which known is valid
 }
 
-// A definition is that of a derived metric.
+// A definition is the definition of a derived metric.
 type definition struct {
 	name, expr string
 	hidden     bool // by a metric of the collector
 }
 
-// known is what was learned of a collector; all of it becomes invalid at once.
+// A known is a cache of a collector's metadata; all of it becomes invalid at once.
 type known struct {
 	mu     sync.RWMutex
 	byName map[string]*metric
@@ -47,7 +47,7 @@ type known struct {
 	plans  map[string]*plan
 	labels map[labelKey][]pcp.LabelSet
 	texts  map[pcp.InDom]*indomText
-	leaves []string // all names, if they were asked for
+	leaves []string // all names, if they were requested
 	scrape scrape
 }
 
@@ -67,34 +67,34 @@ func newKnown() *known {
 	}
 }
 
-// reset forgets what is known.
+// reset clears the cache.
 func (v *view) reset() {
 	v.mu.Lock()
 	v.known, v.valid = newKnown(), time.Time{}
 	v.mu.Unlock()
 }
 
-// knows returns what is known.
+// knows returns the cache.
 func (v *view) knows() *known {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.known
 }
 
-// fresh reports whether what is known needs no check.
+// fresh reports whether the cache needs no check.
 func (v *view) fresh(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return now.Sub(v.valid) < freshFor
 }
 
-// note takes in what a fetch at a time said about changes at the collector.
+// note records the changes at the collector that a fetch reported.
 func (v *view) note(l *link, changes pmapi.Changes, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
 	case changes != 0 || l.since.After(v.valid):
-		// The connection does not know what happened before it was made.
+		// The connection does not report changes before it was made.
 		if changes != 0 || !v.valid.IsZero() {
 			v.known = newKnown()
 		}
@@ -110,7 +110,7 @@ func (v *view) note(l *link, changes pmapi.Changes, at time.Time) {
 	l.since = at
 }
 
-// with calls f with a connection on which what is known was found true within the last second.
+// with calls f with a connection and a cache that was checked within the last second.
 func (v *view) with(ctx context.Context, f func(l *link, k *known) error) error {
 	checked := func(l *link) error {
 		if now := time.Now(); !v.fresh(now) {
@@ -137,13 +137,13 @@ func (v *view) with(ctx context.Context, f func(l *link, k *known) error) error 
 	return checked(v.own)
 }
 
-// A reconnectError says why a lost connection cannot be made again.
+// A reconnectError is the reason why a lost connection cannot be restored.
 type reconnectError struct{ err error }
 
 func (e *reconnectError) Error() string { return "cannot reconnect context: " + errText(e.err) }
 func (e *reconnectError) Unwrap() error { return e.err }
 
-// restore makes the view's own connection anew, with profile and derived metrics.
+// restore reopens the view's own connection, with profile and derived metrics.
 func (v *view) restore(ctx context.Context) error {
 	l, err := v.src.open(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func (v *view) restore(ctx context.Context) error {
 	return nil
 }
 
-// ping asks the collector whether something has changed.
+// ping asks the collector for changes.
 func (v *view) ping(ctx context.Context, l *link, now time.Time) error {
 	changes, err := l.c.FetchInto(ctx, []pcp.PMID{pcp.NewPMID(2, 0, 0)}, &l.res)
 	if err != nil {
@@ -171,22 +171,22 @@ func (v *view) ping(ctx context.Context, l *link, now time.Time) error {
 	return nil
 }
 
-// A metric is what is known of one.
+// A metric is the cached metadata of a metric.
 type metric struct {
 	desc  pcp.Desc
 	names []string
-	heads []string // of the values in the answer of a fetch, for each name
-	old   []string // the same in the older form
+	heads []string // of the values in the response to a fetch, for each name
+	old   []string // the same for the older form
 
 	mu    sync.Mutex
 	about *about
 }
 
-// about is what only some requests want to know of a metric.
+// about has metadata that only some requests need.
 type about struct {
 	oneline, help string
 	sets          []pcp.LabelSet // from the context to the item
-	labels        string         // JSON of those that identify it
+	labels        string         // JSON of the identifying labels
 	series        []string       // for each name
 }
 
@@ -197,10 +197,10 @@ func (m *metric) event() bool {
 // numeric reports whether the values of the metric are numbers.
 func (m *metric) numeric() bool { return m.desc.Type >= 0 && m.desc.Type <= pcp.TypeDouble }
 
-// nameIndex returns the index of one of the names, 0 for any other.
+// nameIndex returns the index of one of the names, 0 for an unknown name.
 func (m *metric) nameIndex(name string) int { return max(0, slices.Index(m.names, name)) }
 
-// byNames returns what is known of metrics, nil for those that are not there. It asks for what is missing.
+// byNames returns the metrics of names, nil for missing ones. It requests those that are not cached.
 func (k *known) byNames(ctx context.Context, l *link, names []string) ([]*metric, error) {
 	list := make([]*metric, len(names))
 	var missing []string
@@ -233,7 +233,7 @@ func (k *known) byNames(ctx context.Context, l *link, names []string) ([]*metric
 	return list, nil
 }
 
-// byIDs is byNames for metrics by their numbers.
+// byIDs is byNames for metric numbers.
 func (k *known) byIDs(ctx context.Context, l *link, ids []pcp.PMID) ([]*metric, error) {
 	list := make([]*metric, len(ids))
 	for i, id := range ids {
@@ -253,7 +253,7 @@ func (k *known) byIDs(ctx context.Context, l *link, ids []pcp.PMID) ([]*metric, 
 	return list, nil
 }
 
-// learn asks for descriptors and names of metrics. Those of names are put into found.
+// learn requests the descriptors and names of metrics. It adds those of names to found.
 func (k *known) learn(ctx context.Context, l *link, names []string, ids []pcp.PMID, found map[string]*metric) error {
 	var want []pcp.PMID
 	for _, id := range ids {
@@ -312,7 +312,7 @@ func (k *known) learn(ctx context.Context, l *link, names []string, ids []pcp.PM
 	return nil
 }
 
-// add remembers a metric with all its names, and one that it was found by.
+// add caches a metric under all its names, and the name by which it was found.
 func (k *known) add(desc pcp.Desc, names []string, by string) *metric {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -342,7 +342,7 @@ func (k *known) add(desc pcp.Desc, names []string, by string) *metric {
 	return m
 }
 
-// learnAll asks for what is to be known about metrics.
+// learnAll requests the metadata of metrics.
 func (k *known) learnAll(ctx context.Context, l *link, list []*metric) error {
 	var descs []pcp.Desc
 	for _, m := range list {
@@ -384,7 +384,7 @@ func (m *metric) learned() bool {
 	return m.about != nil
 }
 
-// learn asks for what is to be known about a metric.
+// learn requests the metadata of a metric.
 func (m *metric) learn(ctx context.Context, l *link, k *known) error {
 	if m.learned() {
 		return nil
@@ -413,14 +413,14 @@ func (m *metric) learn(ctx context.Context, l *link, k *known) error {
 	return nil
 }
 
-// knows returns what learn found.
+// knows returns the result of learn.
 func (m *metric) knows() *about {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.about
 }
 
-// identifying returns the JSON of the labels that identify what has them: not those that are notes.
+// identifying returns the JSON of the identifying labels, without optional ones.
 func identifying(sets []pcp.LabelSet) string {
 	merged, err := pcp.MergeLabels(sets, func(l pcp.Label) bool { return l.Flags&pcp.LabelOptional == 0 })
 	if err != nil || merged.JSON == "" {
@@ -460,10 +460,11 @@ func (k *known) labelSets(ctx context.Context, l *link, id pcp.PMID, indom pcp.I
 	return all, nil
 }
 
-// labelsOf returns the labels of one level, none if the collector has none. The error is one of the connection.
+// labelsOf returns the labels of one level, or an empty set if the collector has no labels. The error is the
+// connection's.
 func (k *known) labelsOf(ctx context.Context, l *link, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
 	key := labelKey{kind, ident}
-	if kind != pcp.LabelItem { // those are remembered with their metric
+	if kind != pcp.LabelItem { // those are cached with their metric
 		k.mu.RLock()
 		sets, ok := k.labels[key]
 		k.mu.RUnlock()

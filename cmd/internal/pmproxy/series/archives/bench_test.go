@@ -78,9 +78,9 @@ func writeDay(t testing.TB, base, host string, day int64, step, seconds int64) {
 	must(w.Close())
 }
 
-// BenchmarkMonth asks for a metric with 8 instances over a month in 1,000 steps. In the long form, a day is 90 MB of archive,
-// as of a host with 1,000 metrics every 35 seconds; in the short one a twentieth of that. What is cold has its archives not open;
-// pages of files are in memory, as they mostly are after they were written.
+// BenchmarkMonth reads a metric with 8 instances over a month in 1,000 steps. In the long form, a day is 90 MB of
+// archive, as from a host with 1,000 metrics every 35 seconds; in the short form a twentieth of that. In the cold
+// case the archives are not open; the files are in the page cache, as they usually are after they were written.
 func BenchmarkMonth(b *testing.B) {
 	dir := b.TempDir()
 	if keep := os.Getenv("PCP_BENCH_DIR"); keep != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// Limits on the metadata of one archive. What is beyond them is an error of the archive.
+// Limits on the metadata of one archive. Exceeding one is an error of the archive.
 const (
 	maxMetrics   = 1 << 20 // names of metrics
 	maxInstances = 1 << 22 // instances of all domains
@@ -22,21 +22,21 @@ const (
 	maxLabelText = 64 << 10
 )
 
-// maxFirst is how many bytes of records are read at most to find out which metrics were logged before
-// their labels were.
+// maxFirst is the maximum number of bytes of records read to find out which metrics were logged
+// before their labels.
 const maxFirst = 16 << 20
 
-// A catalog is what the metadata of one archive say that the index is to know. The labels of what has several
-// over time are the first ones.
+// A catalog is the metadata of an archive that the index needs. Of labels that changed over time it has the
+// first ones.
 //
-// Identifiers depend on which labels were known when a metric or an instance was first logged: pmlogger writes the
-// metrics of its prologue before any labels, and others perhaps before those of their agent. The context is that
-// of the first record, and mostly without labels yet; then it is the name of the host that identifies. So it is
-// in the C implementation, and so it has to be. The labels that can be asked for are all of them.
+// Identifiers depend on the labels known when a metric or an instance was first logged: pmlogger writes the
+// metrics of its prologue before any labels, and others perhaps before the labels of their agent. The context is
+// that of the first record, usually without labels yet; then the host name identifies it. The C implementation
+// does the same, and identifiers must match. Queries for labels see all of them.
 type catalog struct {
 	host    string
 	start   pcp.Timestamp
-	labels  pcp.LabelSet // of the context
+	labels  pcp.LabelSet // labels of the context
 	source  sid.ID
 	metrics []catMetric // by name
 	indoms  []catInDom  // by identifier
@@ -61,7 +61,7 @@ type catInst struct {
 	labels pcp.LabelSet
 }
 
-// labelOf says whose labels they are.
+// A labelOf identifies the owner of labels.
 type labelOf struct {
 	level pcp.LabelFlags
 	ident uint32
@@ -77,19 +77,19 @@ type instKey struct {
 	name string
 }
 
-// A gatherer takes in the records of the metadata.
+// A gatherer collects the records of the metadata.
 type gatherer struct {
 	label  archive.Label
 	names  map[string]pcp.Desc
 	levels map[labelOf]levelSet                    // the first ones
 	own    map[pcp.InDom]map[int32]pcp.LabelSet    // of instances
-	insts  map[pcp.InDom]map[instKey]pcp.Timestamp // since when
+	insts  map[pcp.InDom]map[instKey]pcp.Timestamp // first appearance
 
-	first   map[pcp.PMID]pcp.Timestamp // when metrics were first logged, as far as that matters
-	late    pcp.Timestamp              // when the last labels came that something had to wait for
+	first   map[pcp.PMID]pcp.Timestamp // first log times of metrics, as far as they matter
+	late    pcp.Timestamp              // time of the last labels that arrived late
 	n       int
-	only    pcp.InDom                     // if not InDomNull, no other domain is wanted
-	changes func(rec *archive.MetaRecord) // sees the records of this one
+	only    pcp.InDom                     // if not InDomNull, all other domains are ignored
+	changes func(rec *archive.MetaRecord) // called with the records of this domain
 }
 
 // readCatalog reads the metadata of an archive record by record.
@@ -102,7 +102,7 @@ func readCatalog(a *archive.Archive) (*catalog, error) {
 	return g.catalog()
 }
 
-// gather reads metadata; with only, those of one instance domain, whose records it gives to changes.
+// gather reads metadata; with only, those of one instance domain, whose records it passes to changes.
 func gather(a *archive.Archive, only pcp.InDom, changes func(*archive.MetaRecord)) (*gatherer, error) {
 	mr, closer, err := a.OpenMeta()
 	if err != nil {
@@ -116,7 +116,7 @@ func gather(a *archive.Archive, only pcp.InDom, changes func(*archive.MetaRecord
 	for {
 		rec, err := mr.Next()
 		if err == io.EOF || err != nil && errors.Is(err, io.ErrUnexpectedEOF) {
-			return g, nil // a record that is being written may be cut
+			return g, nil // the last record may be incomplete while it is written
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s.meta: %w", a.Path(), err)
@@ -155,7 +155,7 @@ func (g *gatherer) add(rec *archive.MetaRecord) error {
 			g.insts[rec.InDom] = all
 		}
 		for _, c := range rec.Instances {
-			// The C implementation knows no instance without a name either.
+			// The C implementation ignores instances without a name, too.
 			if len(c.Name) == 0 || len(c.Name) > maxName {
 				continue
 			}
@@ -199,13 +199,14 @@ func (g *gatherer) add(rec *archive.MetaRecord) error {
 	return nil
 }
 
-// keep copies a set of labels that belongs to a record.
+// keep copies the labels of a record.
 func keep(s pcp.LabelSet) pcp.LabelSet {
 	s.JSON, s.Index = strings.Clone(s.JSON), slices.Clone(s.Index)
 	return s
 }
 
-// firstLogged finds when metrics were first logged that were before labels came. What is damaged shows when it is read.
+// firstLogged finds the first log times of metrics logged before their labels. Damage is ignored; it is
+// reported when values are read.
 func (g *gatherer) firstLogged(a *archive.Archive) {
 	g.first = map[pcp.PMID]pcp.Timestamp{}
 	r := a.NewReader()
@@ -228,13 +229,14 @@ func (g *gatherer) firstLogged(a *archive.Archive) {
 	}
 }
 
-// logged returns when a metric was first logged, and false if all labels were there then.
+// logged returns the time when a metric was first logged, and false if all labels were known then.
 func (g *gatherer) logged(id pcp.PMID) (pcp.Timestamp, bool) {
 	t, ok := g.first[id]
 	return t, ok
 }
 
-// from returns when instance domains were first logged, those that were so before all labels were there.
+// from returns the times when instance domains were first logged, for those logged before all labels were
+// known.
 func (g *gatherer) from() map[pcp.InDom]pcp.Timestamp {
 	from := map[pcp.InDom]pcp.Timestamp{}
 	for _, desc := range g.names {
@@ -247,10 +249,10 @@ func (g *gatherer) from() map[pcp.InDom]pcp.Timestamp {
 	return from
 }
 
-// none stands for labels that are not there.
+// none returns a label set for missing labels.
 func none() pcp.LabelSet { return pcp.LabelSet{Inst: pcp.InNull, Err: pcp.ErrNoLabels} }
 
-// set returns the labels of a level, or those of nothing.
+// set returns the labels of a level, or an empty set.
 func (g *gatherer) set(level pcp.LabelFlags, ident uint32) pcp.LabelSet {
 	if s, ok := g.levels[labelOf{level, ident}]; ok {
 		return s.LabelSet
@@ -258,7 +260,7 @@ func (g *gatherer) set(level pcp.LabelFlags, ident uint32) pcp.LabelSet {
 	return none()
 }
 
-// known returns the labels of a level that were known at a time, or with early not set at the end.
+// known returns the labels of a level known at a time, or at the end if early is not set.
 func (g *gatherer) known(level pcp.LabelFlags, ident uint32, at pcp.Timestamp, early bool) pcp.LabelSet {
 	s, ok := g.levels[labelOf{level, ident}]
 	if !ok || early && s.since.Compare(at) > 0 {
@@ -267,7 +269,7 @@ func (g *gatherer) known(level pcp.LabelFlags, ident uint32, at pcp.Timestamp, e
 	return s.LabelSet
 }
 
-// context returns the labels of the context that identify, and all that there are.
+// context returns the identifying labels of the context, and all its labels.
 func (g *gatherer) context() (identify, all pcp.LabelSet, err error) {
 	host, err := pcp.ParseLabels(`{"hostname":"`+g.label.Host+`"}`, pcp.LabelContext)
 	if err != nil {
@@ -307,7 +309,7 @@ func (g *gatherer) catalog() (*catalog, error) {
 		id := desc.PMID
 		key := [4]uint32{uint32(id.Domain()), uint32(pcp.NewPMID(id.Domain(), id.Cluster(), 0)), uint32(id), uint32(desc.InDom)}
 		if _, ok := g.levels[labelOf{pcp.LabelItem, uint32(id)}]; !ok {
-			key[2] = uint32(pcp.PMIDNull) // those of a cluster are mostly alike
+			key[2] = uint32(pcp.PMIDNull) // those of a cluster are mostly the same
 		}
 		at, early := g.logged(id)
 		m, ok := memo[key]
@@ -341,9 +343,9 @@ func (g *gatherer) catalog() (*catalog, error) {
 	return c, nil
 }
 
-// indom returns the instances of a domain, which with early was first logged at a time when labels may not have
-// been known. The labels of the instances themselves are not part of their
-// identifiers, as the C implementation finds these before it has such labels.
+// indom returns the instances of a domain. If early is set, the domain was first logged at a time when labels
+// may not have been known. The labels of the instances themselves are not part of their identifiers, since the
+// C implementation computes these before it has such labels.
 func (g *gatherer) indom(identify, context pcp.LabelSet, indom pcp.InDom, at pcp.Timestamp, early bool) (catInDom, error) {
 	above := []pcp.LabelSet{context, g.set(pcp.LabelDomain, uint32(indom.Domain())), g.set(pcp.LabelInDom, uint32(indom))}
 	shared, err := pcp.MergeLabels(above, nil)
@@ -353,7 +355,7 @@ func (g *gatherer) indom(identify, context pcp.LabelSet, indom pcp.InDom, at pcp
 	texts := map[pcp.Timestamp]string{}
 	d := catInDom{indom: indom}
 	for key, since := range g.insts[indom] {
-		// It is looked at when it is there and a metric has it.
+		// An instance is looked up when it exists and a metric has it.
 		if since.Compare(at) < 0 || !early {
 			since = at
 		}

@@ -9,11 +9,11 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// errDamaged says that the index has a record that makes no sense. It is then made anew.
+// errDamaged is the error of an invalid record in the index. The index is then rebuilt.
 var errDamaged = errors.New("the index of series is damaged")
 
-// Layout of the index: names of buckets, keys and values. All numbers in keys are big-endian. Where the layout
-// changes, so does indexVersion, and indexes that there are will be made anew.
+// Layout of the index: names of buckets, keys and values. All numbers in keys are big-endian. A change of the
+// layout must change indexVersion; existing indexes are then rebuilt.
 //
 //	info   "version", "next"                     version; the next number of anything
 //	arch   path                                  archiveRecord
@@ -35,7 +35,7 @@ var errDamaged = errors.New("the index of series is damaged")
 //	exprs  sequence                              identifier
 const indexVersion = 1
 
-// buckets are the names of all buckets.
+// buckets lists the names of all buckets.
 var buckets = [...]string{
 	"info", "arch", "has", "src", "sid", "ser", "name", "dom", "inst", "iid", "iname", "setid", "set", "label", "setser", "setdom", "expr", "exprs",
 }
@@ -50,7 +50,7 @@ func putTime(b []byte, t pcp.Timestamp) []byte {
 	return binary.AppendUvarint(binary.AppendVarint(b, t.Sec), uint64(t.Nsec))
 }
 
-// A decoder reads a value of the index. Its first mistake sticks.
+// A decoder decodes a value of the index. It keeps its first error.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -76,7 +76,7 @@ func (d *decoder) varint() int64 {
 	return v
 }
 
-// number reads a number of 32 bits.
+// number decodes a number of 32 bits.
 func (d *decoder) number() uint32 {
 	v := d.uvarint()
 	if v > math.MaxUint32 {
@@ -113,7 +113,7 @@ func (d *decoder) id() (id sid.ID) {
 	return id
 }
 
-// end returns errDamaged if anything was wrong or something is left.
+// end returns errDamaged if anything was wrong or bytes are left.
 func (d *decoder) end() error {
 	if d.bad || len(d.b) > 0 {
 		return errDamaged
@@ -121,15 +121,15 @@ func (d *decoder) end() error {
 	return nil
 }
 
-// An archiveRecord is what the index knows of an archive.
+// An archiveRecord is the index's record of an archive.
 type archiveRecord struct {
 	num        uint32
-	meta       string // which file the metadata were in, with size and time
-	volumes    string // the same of the volumes
+	meta       string // metadata file, with size and time
+	volumes    string // volume files, likewise
 	host       string
 	source     uint32
 	start, end pcp.Timestamp
-	err        string // why it is left out, "" if it is not
+	err        string // reason for ignoring the archive, or ""
 }
 
 func (a *archiveRecord) append(b []byte) []byte {
@@ -148,7 +148,7 @@ func (a *archiveRecord) decode(b []byte) error {
 	return d.end()
 }
 
-// A seriesRecord is what the index knows of a series.
+// A seriesRecord is the index's record of a series.
 type seriesRecord struct {
 	id     sid.ID
 	source uint32
@@ -184,7 +184,7 @@ func (s *seriesRecord) decode(b []byte) error {
 	return d.end()
 }
 
-// A seriesOf is a series of an archive, under the PMID that the metric has there.
+// A seriesOf is a series of an archive, with the metric's PMID in that archive.
 type seriesOf struct {
 	series uint32
 	pmid   pcp.PMID

@@ -1,5 +1,5 @@
-// Package archives is the store of series that needs no server: the archives of some directories, which
-// stay what they are, and a file with an index to them.
+// Package archives is a store of series that needs no server. It consists of the archives in some
+// directories, which it does not modify, and an index file.
 //
 //	store, err := archives.Open(ctx, archives.Config{
 //		Dirs:  []string{"/var/log/pcp/pmlogger"},
@@ -10,19 +10,18 @@
 //	}
 //	defer store.Close()
 //
-// The index holds no values, and nothing that is not in the archives, but for the expressions that were asked
-// for. It is made from the metadata of the archives: one that is missing, damaged, of another version or of other directories
-// is made anew. The store looks at the directories at intervals, takes in archives that are new
-// or have grown, and forgets those that are gone. An archive that cannot be read is logged and left out until
-// one of its files changes.
+// The index holds no values, and only data of the archives, except for the expressions that were queried. It is built
+// from the metadata of the archives, and rebuilt if it is missing, damaged, of another version or for other
+// directories. The store scans the directories at intervals, adds archives that are new or have grown, and removes
+// those that are gone. An archive that cannot be read is logged and ignored until one of its files changes.
 //
-// Values are read from the archives when they are asked for, by way of their temporal indexes, up to
-// the last record that is written, also from compressed ones. If an archive vanishes or turns out to be damaged meanwhile, the answer is
-// without it.
+// Values are read from the archives on demand, using their temporal indexes, up to the last complete record, also
+// from compressed archives. If an archive vanishes or proves to be damaged meanwhile, its values are missing from the
+// answer.
 //
 // # Differences from the C implementation
 //
-// Identifiers are those that pmseries --load of version 6 computes. A series is known as soon as its
-// metric is in the metadata, and an instance as soon as it is in its domain, also before there are
-// values. Values are those of each record: the C implementation repeats the last value of instances that are no longer there.
+// Identifiers are those of pmseries --load of version 6. A series is known as soon as its metric is in the metadata,
+// and an instance as soon as it is in its domain, even before there are values. Values are those of each record: the
+// C implementation repeats the last value of instances that no longer exist.
 package archives

@@ -7,12 +7,12 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// openFiles keeps archives open that were read lately.
+// openFiles keeps recently read archives open.
 type openFiles struct {
 	mu     sync.Mutex
 	max    int
 	all    map[string]*file
-	recent *list.List // of *file, those that are not in use, the latest first
+	recent *list.List // unused *files, the latest first
 }
 
 // A file is an open archive, without its metadata.
@@ -21,7 +21,7 @@ type file struct {
 	path    string
 	volumes string
 	refs    int
-	stale   bool // it is not in all any more
+	stale   bool // no longer in all
 	elem    *list.Element
 }
 
@@ -29,7 +29,7 @@ func newOpenFiles(most int) *openFiles {
 	return &openFiles{max: most, all: map[string]*file{}, recent: list.New()}
 }
 
-// get returns an archive, whose volumes are as the caller knows them. The caller gives it back with put.
+// get returns an archive with the given volumes. The caller must release it with put.
 func (o *openFiles) get(path, volumes string) (*file, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,7 +53,7 @@ func (o *openFiles) get(path, volumes string) (*file, error) {
 	return f, nil
 }
 
-// put gives back what get returned.
+// put releases the result of get.
 func (o *openFiles) put(f *file) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -70,7 +70,7 @@ func (o *openFiles) put(f *file) {
 	}
 }
 
-// drop takes a file out, and closes it when it is not in use.
+// drop removes a file, and closes it when it is not in use.
 func (o *openFiles) drop(f *file) {
 	delete(o.all, f.path)
 	f.stale = true
@@ -81,7 +81,7 @@ func (o *openFiles) drop(f *file) {
 	}
 }
 
-// forget takes out an archive that is gone or damaged.
+// forget removes an archive that is gone or damaged.
 func (o *openFiles) forget(path string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// FuzzRecords decodes bytes as each kind of value of the index. What is accepted must be what it is written as.
+// FuzzRecords decodes bytes as each kind of index value. Accepted values must encode to the same bytes.
 func FuzzRecords(f *testing.F) {
 	a := archiveRecord{
 		num: 7, meta: "x.meta 12 34", volumes: "x.0 1 2\n", host: "h", source: 3,

@@ -24,18 +24,18 @@ import (
 
 // Limits of the index.
 const (
-	maxKey   = 16 << 10 // bytes: what is longer cannot be searched for
-	maxExprs = 10000    // expressions that are kept
+	maxKey   = 16 << 10 // bytes; longer strings are not searchable
+	maxExprs = 10000    // stored expressions
 	lockWait = time.Second
 )
 
-// An index is the file that says what is in the archives. All of it can be made again from them.
+// An index is the file that indexes the archives. It can be rebuilt from them.
 type index struct {
 	db   *bbolt.DB
 	path string
 }
 
-// openIndex opens an index, and makes a new one of one that is not usable.
+// openIndex opens an index, and replaces an unusable file.
 func openIndex(path string) (x *index, fresh bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, false, err
@@ -59,7 +59,7 @@ func openIndex(path string) (x *index, fresh bool, err error) {
 	return x, true, err
 }
 
-// tryIndex opens an index and checks that it is of this version.
+// tryIndex opens an index and checks its version.
 func tryIndex(path string) (x *index, err error) {
 	before, statErr := os.Stat(path)
 	if statErr == nil && before.Size() > 0 {
@@ -91,8 +91,8 @@ func tryIndex(path string) (x *index, err error) {
 	return x, nil
 }
 
-// precheck looks at the two pages that a file of bbolt starts with, of which one is valid. bbolt
-// maps the file into memory and trusts what they say; where a file was cut, that would end the process.
+// precheck checks the two pages at the start of a bbolt file, of which one is valid. bbolt maps the
+// file into memory and trusts these pages; a truncated file would crash the process.
 func precheck(path string, size int64) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -103,7 +103,7 @@ func precheck(path string, size int64) error {
 		pageHead = 16 // then magic, version, page size, flags (4 bytes each), root (16), free list, pages, transaction (8 each)
 		metaSize = 64
 		magic    = 0xed0cdaed
-		noList   = ^uint64(0) // bbolt would look for free pages in a goroutine of its own
+		noList   = ^uint64(0) // bbolt would search for free pages in another goroutine
 	)
 	first := make([]byte, pageHead+metaSize)
 	if _, err := f.ReadAt(first, 0); err != nil {
@@ -127,7 +127,7 @@ func precheck(path string, size int64) error {
 	return nil
 }
 
-// guard makes an error of what bbolt does when it meets a damaged page: it panics, or touches memory behind
+// guard returns an error for the failures of bbolt on a damaged page: it panics, or accesses memory beyond
 // the end of the file.
 func guard(err *error) {
 	if p := recover(); p != nil {
@@ -164,7 +164,7 @@ func (x *index) close() (err error) {
 	return x.db.Close()
 }
 
-// A tx is a transaction. What get returns is valid as long as it is.
+// A tx is a transaction. Results of get are valid as long as it is.
 type tx struct {
 	b       *bbolt.Tx
 	buckets map[string]*bbolt.Bucket
@@ -198,7 +198,7 @@ func (t *tx) put(bucket string, key, value []byte) error {
 	return nil
 }
 
-// mark puts a key without a value, if it is not there.
+// mark adds a key without a value, if it is missing.
 func (t *tx) mark(bucket string, key []byte) error {
 	b := t.buckets[bucket]
 	if b.Get(key) != nil {
@@ -209,7 +209,7 @@ func (t *tx) mark(bucket string, key []byte) error {
 
 func (t *tx) del(bucket string, key []byte) error { return t.buckets[bucket].Delete(key) }
 
-// each calls f with the rest of each key that has a prefix, and its value, until it returns an error.
+// each calls f with the rest of each key with a prefix, and its value, until f returns an error.
 func (t *tx) each(bucket string, prefix []byte, f func(rest, value []byte) error) error {
 	c := t.buckets[bucket].Cursor()
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
@@ -226,7 +226,7 @@ func (t *tx) has(bucket string, prefix []byte) bool {
 	return k != nil && bytes.HasPrefix(k, prefix)
 }
 
-// texts calls f with each text that stands before a NUL behind a prefix, once.
+// texts calls f once with each text between a prefix and a NUL.
 func (t *tx) texts(bucket string, prefix []byte, f func(text string) error) error {
 	c := t.buckets[bucket].Cursor()
 	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
@@ -243,7 +243,7 @@ func (t *tx) texts(bucket string, prefix []byte, f func(text string) error) erro
 	return nil
 }
 
-// next returns a number that was not used before.
+// next returns an unused number.
 func (t *tx) next() (uint32, error) {
 	var n uint32
 	if v := t.get("info", []byte("next")); len(v) == 4 {
@@ -255,7 +255,7 @@ func (t *tx) next() (uint32, error) {
 	return n, t.put("info", []byte("next"), u32(nil, n))
 }
 
-// number decodes a number that is a value or the end of a key.
+// number decodes a number from a value or the end of a key.
 func number(b []byte) (uint32, error) {
 	if len(b) != 4 {
 		return 0, errDamaged
@@ -311,7 +311,7 @@ func (t *tx) source(id sid.ID) (uint32, error) {
 	return n, t.put("src", id[:], u32(nil, n))
 }
 
-// add takes in the catalog of an archive.
+// add adds the catalog of an archive.
 func (t *tx) add(path string, rec archiveRecord, c *catalog) (archiveRecord, error) {
 	var err error
 	if old := t.get("arch", []byte(path)); old != nil {
@@ -333,7 +333,7 @@ func (t *tx) add(path string, rec archiveRecord, c *catalog) (archiveRecord, err
 		return rec, err
 	}
 	has := make([]seriesOf, 0, len(c.metrics))
-	sets := map[string]uint32{} // labels that were just looked up, by their JSON
+	sets := map[string]uint32{} // cache of labels, by their JSON
 	setOf := func(s pcp.LabelSet) (uint32, error) {
 		if n, ok := sets[s.JSON]; ok {
 			return n, nil
@@ -376,7 +376,7 @@ func (t *tx) add(path string, rec archiveRecord, c *catalog) (archiveRecord, err
 	return rec, t.put("arch", []byte(path), rec.append(nil))
 }
 
-// series takes in a metric and returns its number.
+// series adds a metric and returns its number.
 func (t *tx) series(m *catMetric, source, set uint32) (uint32, error) {
 	rec := seriesRecord{m.id, source, m.desc, set, m.name}
 	text := rec.append(t.key[:0])
@@ -396,7 +396,7 @@ func (t *tx) series(m *catMetric, source, set uint32) (uint32, error) {
 		if err := was.decode(old); err != nil {
 			return 0, err
 		}
-		// Another domain or other labels than in the archive before: the latter count as well.
+		// Another domain or other labels than in the archive before: the later ones are added.
 		if was.desc.InDom != m.desc.InDom {
 			if err := t.del("dom", u32(u32(u32(nil, was.source), uint32(was.desc.InDom)), num)); err != nil {
 				return 0, err
@@ -445,7 +445,8 @@ func (t *tx) instance(in *catInst, source uint32, indom pcp.InDom, set uint32) e
 	return t.mark("setdom", append(u32(nil, set), where...))
 }
 
-// dropSource removes all series and instances of a source; the caller adds those of its archives that are left.
+// dropSource removes all series and instances of a source; the caller adds those of its remaining archives
+// again.
 func (t *tx) dropSource(id sid.ID) error {
 	v := t.get("src", id[:])
 	if v == nil {
@@ -506,7 +507,7 @@ func (t *tx) dropSource(id sid.ID) error {
 	return t.del("src", id[:])
 }
 
-// dropLabelled removes what says which labels series have that are gone.
+// dropLabelled removes the label entries of series that are gone.
 func (t *tx) dropLabelled(nums [][]byte) error {
 	gone := make(map[string]bool, len(nums))
 	for _, n := range nums {
@@ -545,7 +546,7 @@ func (t *tx) dropArchive(path string) error {
 	return errors.Join(t.del("has", u32(nil, rec.num)), t.del("arch", []byte(path)))
 }
 
-// record returns what is known of a series.
+// record returns the record of a series.
 func (t *tx) record(id sid.ID) (num uint32, rec seriesRecord, err error) {
 	v := t.get("sid", id[:])
 	if v == nil {
@@ -561,7 +562,7 @@ func (t *tx) record(id sid.ID) (num uint32, rec seriesRecord, err error) {
 	return num, rec, rec.decode(v)
 }
 
-// pmid returns the PMID that a series has in an archive.
+// pmid returns the PMID of a series in an archive.
 func (t *tx) pmid(archive, num uint32) (id pcp.PMID, ok bool, err error) {
 	err = eachHas(t.get("has", u32(nil, archive)), func(s seriesOf) bool {
 		if s.series == num {

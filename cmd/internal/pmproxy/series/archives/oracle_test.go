@@ -223,8 +223,8 @@ func (r *redis) name(id string) string {
 	return ""
 }
 
-// TestValuesOracle compares all values of archives with those in the key server of the real one. It
-// repeats the last value of instances that have none; these are left out.
+// TestValuesOracle compares all values of archives with those in the key server of the C
+// implementation. It repeats the last value of instances without a value; these are ignored.
 func TestValuesOracle(t *testing.T) {
 	r := startRedis(t)
 	const dir = "/var/lib/pcp/testsuite/archives"

@@ -15,13 +15,13 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// checkEvery is after how many records it is looked whether the caller still wants them.
+// checkEvery is the number of records between checks for cancellation.
 const checkEvery = 256
 
-// sparseAhead is how much of a volume is read at once where a few of its records are wanted.
+// sparseAhead is the number of bytes read ahead if few records of a volume are needed.
 const sparseAhead = 64 << 10
 
-// jumpFrom is from how many records on a jump by the index beats reading them.
+// jumpFrom is the number of records from which a jump by the index is faster than reading them.
 const jumpFrom = 24
 
 // Values implements [series.Store].
@@ -51,40 +51,40 @@ func (s *Store) Values(ctx context.Context, ids []sid.ID, w series.Window) iter.
 	}
 }
 
-// A walker reads the samples of one series from the archives that have it.
+// A walker reads the samples of one series from its archives.
 type walker struct {
 	s    *Store
 	ctx  context.Context
 	id   sid.ID
 	desc pcp.Desc
 
-	insts map[int32]sid.ID // of instances that had one identifier only
-	many  map[int32]bool   // those that had several
+	insts map[int32]sid.ID // instances with only one identifier
+	many  map[int32]bool   // those with several
 
 	parts []part
-	from  pcp.Timestamp // not before this, in microseconds
-	to    pcp.Timestamp // not after this, zero for no end
-	i     int           // the part
+	from  pcp.Timestamp // first time, in microseconds
+	to    pcp.Timestamp // last time, zero for no limit
+	i     int           // index of the current part
 	file  *file
 	r     *archive.Reader
 	scan  archive.SetScanner
 	begun bool
-	last  pcp.Timestamp // of the sample read last
+	last  pcp.Timestamp // time of the last sample
 	gap   float64       // seconds between the last two records with the metric
 	steps int
 
-	sparse bool // few of the records are wanted
+	sparse bool // few of the records are needed
 
-	lives map[string]*lifeline // by path, of the instances that had several identifiers
+	lives map[string]*lifeline // by path, for instances with several identifiers
 }
 
-// A part is an archive that has the series.
+// A part is an archive that contains the series.
 type part struct {
 	*arch
 	pmid pcp.PMID
 }
 
-// micro cuts a time to microseconds.
+// micro truncates a time to microseconds.
 func micro(t pcp.Timestamp) pcp.Timestamp {
 	t.Nsec -= t.Nsec % 1000
 	return t
@@ -106,7 +106,7 @@ func (s *Store) newWalker(ctx context.Context, id sid.ID, w series.Window) (*wal
 		v.desc = rec.desc
 		list := st.bySource[rec.source]
 		for i, a := range list {
-			// Archives may have grown since they were looked at. Those that were written last are read in any case.
+			// Archives may have grown since the last scan. Those written last are always read.
 			if !v.from.IsZero() && a.end.Compare(v.from) < 0 && i < len(list)-2 {
 				continue
 			}
@@ -136,7 +136,7 @@ func (s *Store) newWalker(ctx context.Context, id sid.ID, w series.Window) (*wal
 
 func (v *walker) close() { v.leave() }
 
-// enter opens part i. If that cannot be done, it logs why and returns false.
+// enter opens part i. If that fails, it logs the error and returns false.
 func (v *walker) enter(i int) bool {
 	v.leave()
 	v.i = i
@@ -162,7 +162,7 @@ func (v *walker) leave() {
 	}
 }
 
-// complain logs that an archive could not be read. What it has is missing in the answer.
+// complain logs an error of an archive. Its values are missing from the answer.
 func (v *walker) complain(err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		v.s.log.Warn("archive cannot be read on", "path", v.parts[v.i].path, "err", err)
@@ -171,7 +171,7 @@ func (v *walker) complain(err error) {
 }
 
 // step reads the next record of the part in a direction, and reports whether there is one, and whether its time
-// is one that a sample may have.
+// is valid for a sample.
 func (v *walker) step(dir archive.Direction) (ok, more bool, err error) {
 	if v.steps++; v.steps%checkEvery == 0 {
 		if err := v.ctx.Err(); err != nil {
@@ -195,7 +195,7 @@ func (v *walker) step(dir archive.Direction) (ok, more bool, err error) {
 	return true, true, nil
 }
 
-// has looks for the metric in the record.
+// has finds the metric in the record.
 func (v *walker) has() bool {
 	id := v.parts[v.i].pmid
 	for v.scan.Next() {
@@ -206,7 +206,8 @@ func (v *walker) has() bool {
 	return false
 }
 
-// place goes to where reading forwards gives the first record not before a time, perhaps after others.
+// place moves to a position from which reading forwards returns the first record not before a time, perhaps
+// after others.
 func (v *walker) place(t pcp.Timestamp) error {
 	v.begun = true
 	short, err := v.r.SeekIndex(t, archive.Forward)
@@ -225,7 +226,7 @@ func (v *walker) place(t pcp.Timestamp) error {
 	return nil
 }
 
-// next goes to the next sample of the window and reports whether there is one.
+// next moves to the next sample of the window and reports whether there is one.
 func (v *walker) next() (bool, error) {
 	for ; v.i < len(v.parts); v.i++ {
 		if v.r == nil && !v.enter(v.i) {
@@ -270,8 +271,8 @@ func (v *walker) next() (bool, error) {
 	return false, nil
 }
 
-// jump goes from a sample to the last one that is not after a time, if it is worth it and there is one
-// behind that sample. It reports whether it did; then the scanner is at that sample.
+// jump moves forward to the last sample not after a time, if that is far enough. It reports whether it
+// did; the scanner is then at that sample.
 func (v *walker) jump(to pcp.Timestamp) (bool, error) {
 	if v.r == nil || v.gap <= 0 || to.Sub(v.last) < jumpFrom*v.gap {
 		return false, nil
@@ -285,7 +286,7 @@ func (v *walker) jump(to pcp.Timestamp) (bool, error) {
 	}
 	for j := first; j <= target; j++ {
 		if v.parts[j].overlap {
-			return false, nil // read in the order of archives, not of time
+			return false, nil // read in order of archives, not of time
 		}
 	}
 	volume, offset := v.r.Position()
@@ -300,7 +301,7 @@ func (v *walker) jump(to pcp.Timestamp) (bool, error) {
 				v.leave()
 				break
 			}
-			for !short { // it may have been passed
+			for !short { // the position may be too early
 				ok, more, err := v.step(archive.Forward)
 				if err != nil {
 					return false, err
@@ -326,7 +327,7 @@ func (v *walker) jump(to pcp.Timestamp) (bool, error) {
 			}
 		}
 	}
-	// There is none: back to where it was.
+	// There is no such sample: move back.
 	if v.i != first && !v.enter(first) {
 		return false, nil
 	}
@@ -341,7 +342,7 @@ func (v *walker) jump(to pcp.Timestamp) (bool, error) {
 	return false, nil
 }
 
-// window yields the samples of a window, and reports whether the caller wants more.
+// window yields the samples of a window, and reports whether to continue.
 func (v *walker) window(w series.Window, yield func(*series.Sample, error) bool) bool {
 	thin := series.NewThinner(series.Window{Start: v.from, Interval: w.Interval, Count: w.Count})
 	var now, before series.Sample
@@ -363,7 +364,7 @@ func (v *walker) window(w series.Window, yield func(*series.Sample, error) bool)
 		}
 		v.sample(&now)
 		if w.Interval > 0 {
-			// What is between this sample and the last one before the next step is not wanted.
+			// Samples before the last one of this step are not needed.
 			if goal, ok := thin.Goal(); ok {
 				switch ok, err := v.jump(goal); {
 				case err != nil:
@@ -426,7 +427,7 @@ func (v *walker) newest(count int, yield func(*series.Sample, error) bool) bool 
 	return true
 }
 
-// sample takes the values at which the scanner is.
+// sample returns the values at the scanner's position.
 func (v *walker) sample(to *series.Sample) {
 	to.Series, to.Time, to.Err, to.Values = v.id, v.scan.Time, 0, to.Values[:0]
 	if v.scan.Status != 0 {
@@ -441,7 +442,7 @@ func (v *walker) sample(to *series.Sample) {
 		}
 		value = archive.Retype(value, v.desc.Type)
 		if t := value.Type(); t == pcp.TypeString || t >= pcp.TypeAggregate && t <= pcp.TypeHighResEvent {
-			// The record is gone when the sample is used.
+			// The record is reused by the time the sample is read.
 			inst := value.Inst
 			value = pcp.BytesValue(t, slices.Clone(value.Bytes()))
 			value.Inst = inst
@@ -450,7 +451,7 @@ func (v *walker) sample(to *series.Sample) {
 		if v.desc.InDom != pcp.InDomNull {
 			id, ok := v.instance(value.Inst)
 			if !ok {
-				continue // the C implementation leaves out what has no name, too
+				continue // the C implementation skips instances without a name, too
 			}
 			in.Instance = id
 		}
@@ -459,7 +460,7 @@ func (v *walker) sample(to *series.Sample) {
 	slices.SortFunc(to.Values, func(a, b series.InstValue) int { return cmp.Compare(a.Value.Inst, b.Value.Inst) })
 }
 
-// instance returns the identifier that an instance has at the time of the record.
+// instance returns the identifier of an instance at the time of the record.
 func (v *walker) instance(inst int32) (sid.ID, bool) {
 	id, ok := v.insts[inst]
 	if ok && !v.many[inst] {
@@ -483,7 +484,7 @@ func (v *walker) instance(inst int32) (sid.ID, bool) {
 	return l.at(inst, v.scan.Time)
 }
 
-// A lifeline says which identifiers the instances of a domain had over time, in one archive.
+// A lifeline has the identifiers of a domain's instances over time, in one archive.
 type lifeline struct {
 	insts map[int32][]lifespan
 	ids   map[instKey]sid.ID
@@ -494,7 +495,7 @@ type lifespan struct {
 	name string
 }
 
-// readLifeline reads it from the metadata.
+// readLifeline reads a lifeline from the metadata.
 func readLifeline(a *archive.Archive, indom pcp.InDom) (*lifeline, error) {
 	l := &lifeline{insts: map[int32][]lifespan{}, ids: map[instKey]sid.ID{}}
 	g, err := gather(a, indom, func(rec *archive.MetaRecord) {

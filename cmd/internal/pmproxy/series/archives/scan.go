@@ -16,10 +16,10 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// found is an archive in a directory, as its files are now.
+// found describes the files of an archive in a directory.
 type found struct {
-	meta    string // which file the metadata are in, with size and time
-	size    int64  // of the metadata
+	meta    string // metadata file, with size and time
+	size    int64  // size of the metadata
 	volumes string
 }
 
@@ -27,8 +27,8 @@ func stamp(path string, info fs.FileInfo) string {
 	return filepath.Base(path) + " " + strconv.FormatInt(info.Size(), 10) + " " + strconv.FormatInt(info.ModTime().UnixNano(), 10)
 }
 
-// list returns the archives that are below the directories by the paths of their base names.
-// Directories that cannot be read, for another reason than that they are not there, are returned too.
+// list returns the archives below the directories, by the paths of their base names. It also returns
+// the directories that exist but cannot be read.
 func (s *Store) list(ctx context.Context) (all map[string]*found, unread []string, err error) {
 	all = map[string]*found{}
 	dirs := s.cfg.Dirs
@@ -79,7 +79,7 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 			}
 			files, err := os.ReadDir(path)
 			if err != nil {
-				return nil // WalkDir says so too
+				return nil // WalkDir reports it too
 			}
 			s.listFiles(path, files, "", all)
 			if len(all) > maxArchives {
@@ -94,7 +94,7 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 	return all, unread, nil
 }
 
-// warnOnce logs what is wrong with a directory, unless it was the same at the last look.
+// warnOnce logs an error of a directory, unless it was the same at the last scan.
 func (s *Store) warnOnce(dir string, err error) {
 	if text := err.Error(); s.unread[dir] != text {
 		s.unread[dir] = text
@@ -102,7 +102,7 @@ func (s *Store) warnOnce(dir string, err error) {
 	}
 }
 
-// listFiles finds the archives among the files of a directory; with only, the one of that name.
+// listFiles finds the archives among the files of a directory; with only, the archive of that name.
 func (s *Store) listFiles(dir string, files []fs.DirEntry, only string, all map[string]*found) {
 	for _, f := range files {
 		if f.IsDir() {
@@ -132,7 +132,7 @@ func (s *Store) listFiles(dir string, files []fs.DirEntry, only string, all map[
 	}
 }
 
-// metaSize returns the size that a stamp of metadata has, -1 if it has none.
+// metaSize returns the size in a stamp of metadata, -1 if there is none.
 func metaSize(stamp string) int64 {
 	parts := strings.Fields(stamp)
 	if len(parts) < 2 {
@@ -145,7 +145,7 @@ func metaSize(stamp string) int64 {
 	return n
 }
 
-// scan takes into the index what changed in the directories. The caller holds scanning.
+// scan updates the index with changes in the directories. The caller holds scanning.
 func (s *Store) scan(ctx context.Context) error {
 	s.mu.RLock()
 	closed := s.closed
@@ -158,14 +158,14 @@ func (s *Store) scan(ctx context.Context) error {
 		return err
 	}
 	st := s.state.Load()
-	kept := func(path string) bool { // in a directory of which nothing is known now
+	kept := func(path string) bool { // in a directory that cannot be read now
 		return slices.ContainsFunc(unread, func(dir string) bool {
 			return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
 		})
 	}
 
-	// Archives that are gone, or are others than before, take the sources with them that they were of, and
-	// what else there is of these is read again.
+	// If archives are gone or replaced, their sources are removed, and the other archives of these sources
+	// are read again.
 	var gone []string
 	again := map[uint32]bool{}
 	for path, a := range st.archs {
@@ -209,7 +209,7 @@ func (s *Store) scan(ctx context.Context) error {
 	if err := s.reload(); err != nil || len(changed) == 0 {
 		return err
 	}
-	// Of these sources all archives are read again, and nothing is left of what they were.
+	// All archives of these sources are read again, after their old records are removed.
 	if err := s.forget(s.state.Load(), nil, changed); err != nil {
 		return err
 	}
@@ -219,8 +219,8 @@ func (s *Store) scan(ctx context.Context) error {
 	return s.scan(ctx)
 }
 
-// changed reports whether an archive had other series than it has now: it was read while its metadata were
-// written, and identifiers depend on labels.
+// changed reports whether an archive had other series before: it was read while its metadata were written,
+// and identifiers depend on labels.
 func (s *Store) changed(was *arch, c *catalog) (bool, error) {
 	now := make(map[sid.ID]bool, len(c.metrics))
 	for i := range c.metrics {
@@ -237,7 +237,7 @@ func (s *Store) changed(was *arch, c *catalog) (bool, error) {
 	return changed, err
 }
 
-// same reports whether the files of an archive are still those that were listed.
+// same reports whether the files of an archive are unchanged since they were listed.
 func (s *Store) same(path string, f *found) bool {
 	files, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -259,7 +259,7 @@ func (s *Store) forget(st *state, gone []string, sources map[uint32]bool) error 
 			s.files.forget(path)
 		}
 		for num := range sources {
-			// Until they are read again, the index knows nothing of these archives.
+			// Until they are read again, these archives are not in the index.
 			for _, a := range st.bySource[num] {
 				if err := tx.dropArchive(a.path); err != nil {
 					return err
@@ -273,13 +273,13 @@ func (s *Store) forget(st *state, gone []string, sources map[uint32]bool) error 
 	})
 }
 
-// take takes in archives. Those that it finds to be others than before, it leaves for later, and notes their sources in changed.
+// take adds archives. It postpones those that have been replaced, and records their sources in changed.
 func (s *Store) take(ctx context.Context, st *state, paths []string, all map[string]*found, again, changed map[uint32]bool) error {
 	type item struct {
 		path string
 		rec  archiveRecord
 		c    *catalog
-		only bool // volumes grew, and nothing else
+		only bool // only volumes grew
 	}
 	var items []item
 	for _, path := range paths {
@@ -295,7 +295,7 @@ func (s *Store) take(ctx context.Context, st *state, paths []string, all map[str
 		c, err := s.look(path, &it.rec, !it.only)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) || !s.same(path, f) {
-				continue // it vanished, or is being written; the next look says so
+				continue // it vanished, or is being written; the next scan decides
 			}
 			if was == nil || was.err != err.Error() {
 				s.log.Warn("archive is left out", "path", path, "err", err)
@@ -331,7 +331,7 @@ func (s *Store) take(ctx context.Context, st *state, paths []string, all map[str
 	})
 }
 
-// look reads what the index is to know of an archive.
+// look reads the metadata of an archive for the index.
 func (s *Store) look(path string, rec *archiveRecord, whole bool) (c *catalog, err error) {
 	a, err := archive.Options{NoMeta: true}.Open(path)
 	if err != nil {

@@ -23,47 +23,47 @@ import (
 
 // Limits and defaults.
 const (
-	DefaultInterval = 10 * time.Second // between two looks at the directories
-	DefaultOpen     = 128              // archives that stay open
-	maxDepth        = 8                // directories below each of those of the configuration
+	DefaultInterval = 10 * time.Second // between scans of the directories
+	DefaultOpen     = 128              // archives kept open
+	maxDepth        = 8                // depth of subdirectories that are searched
 	maxArchives     = 1 << 20
-	batch           = 16 // archives that are taken into the index at once
+	batch           = 16 // archives added to the index at once
 )
 
-// Config says where the archives are.
+// A Config configures a Store.
 type Config struct {
 	// Dirs are directories, which are searched with all directories below them, 8 deep, or base names of
-	// archives. One that is not there yet is empty.
+	// archives. A missing directory counts as empty.
 	Dirs []string
 
-	// More, if not nil, returns further ones at each look at the directories.
+	// More, if not nil, returns additional directories at each scan.
 	More func() []string
 
-	// Background has Open return before the directories were looked at, with what the index has.
+	// Background makes Open return before the first scan, with the existing index.
 	Background bool
 
-	// Index is the path of the index. If it is "", the index is a temporary file, which ends with the store.
+	// Index is the path of the index. If it is "", the index is a temporary file, which Close removes.
 	Index string
 
-	// Interval is how long to wait between two looks at the directories: 0 for DefaultInterval, negative
-	// for looking only when GC is called.
+	// Interval is the time between scans of the directories: 0 for DefaultInterval, negative to scan
+	// only when GC is called.
 	Interval time.Duration
 
-	// MaxOpen is how many archives stay open when they are not read; 0 for DefaultOpen.
+	// MaxOpen is the maximum number of unused archives that stay open; 0 for DefaultOpen.
 	MaxOpen int
 
-	// Log gets what is wrong with archives and with the index; nil discards it.
+	// Log receives errors of archives and of the index; nil discards them.
 	Log *slog.Logger
 }
 
-// A Store is archives with an index. It implements [series.Store].
+// A Store is a set of archives with an index. It implements [series.Store].
 type Store struct {
 	cfg    Config
 	log    *slog.Logger
-	remove string // the directory of a temporary index
+	remove string // directory of a temporary index
 
-	scanning sync.Mutex        // held while directories are looked at
-	unread   map[string]string // why directories cannot be read
+	scanning sync.Mutex        // held during a scan
+	unread   map[string]string // errors of unreadable directories
 
 	mu     sync.RWMutex // held for writing while the index is replaced or closed
 	x      *index
@@ -79,7 +79,7 @@ type Store struct {
 
 var _ series.Store = (*Store)(nil)
 
-// A state is which archives there are. It is replaced, never changed.
+// A state is a set of archives. It is replaced, never changed.
 type state struct {
 	archs    map[string]*arch
 	byNum    map[uint32]*arch
@@ -93,11 +93,11 @@ type state struct {
 type arch struct {
 	archiveRecord
 	path    string
-	overlap bool // it starts before the end of one that starts before it
+	overlap bool // it starts before the end of an earlier one
 }
 
-// Open opens the index, takes in what is in the directories, and then looks at them
-// at intervals. Until ctx is done or the directories were looked at once, it does not return.
+// Open opens the index, scans the directories, and then rescans them at intervals. It returns
+// after the first scan, or when ctx is done.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{cfg: cfg, log: cfg.Log, unread: map[string]string{}}
 	if s.log == nil {
@@ -208,7 +208,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// view reads the index. An index that turns out to be damaged is made anew at once.
+// view reads the index. It rebuilds an index that proves to be damaged.
 func (s *Store) view(ctx context.Context, f func(*tx) error) error {
 	for try := 0; ; try++ {
 		s.mu.RLock()
@@ -232,7 +232,7 @@ func (s *Store) view(ctx context.Context, f func(*tx) error) error {
 	}
 }
 
-// rebuild makes the index anew, unless another goroutine did.
+// rebuild rebuilds the index, unless another goroutine has.
 func (s *Store) rebuild(ctx context.Context, damaged *index) error {
 	s.scanning.Lock()
 	defer s.scanning.Unlock()
@@ -245,7 +245,7 @@ func (s *Store) rebuild(ctx context.Context, damaged *index) error {
 	return s.scan(ctx)
 }
 
-// renew replaces the index by an empty one.
+// renew replaces the index with an empty one.
 func (s *Store) renew() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +273,7 @@ func newState() *state {
 	}
 }
 
-// reload reads from the index which archives there are.
+// reload reads the list of archives from the index.
 func (s *Store) reload() error {
 	st := newState()
 	err := s.x.view(func(tx *tx) error {
@@ -349,7 +349,7 @@ func (s *Store) Stats() series.Stats {
 	return stats
 }
 
-// numbered calls f with each number of a series that keys of dom with a prefix end with.
+// numbered calls f with each series number at the end of a key in dom with a prefix.
 func numbered(tx *tx, prefix []byte, f func(num uint32)) error {
 	return tx.each("dom", prefix, func(rest, _ []byte) error {
 		if len(rest) < 4 {
@@ -362,7 +362,7 @@ func numbered(tx *tx, prefix []byte, f func(num uint32)) error {
 
 // Select implements [series.Store].
 func (s *Store) Select(ctx context.Context, m series.Matcher) ([]sid.ID, error) {
-	// What the caller's function wants is found out before, as it may take its time.
+	// Strings are matched first, since the caller's function may be slow.
 	values := []string{m.Value}
 	if m.Match != nil {
 		all, err := s.Strings(ctx, m.Field, m.Label)
@@ -371,7 +371,7 @@ func (s *Store) Select(ctx context.Context, m series.Matcher) ([]sid.ID, error) 
 		}
 		values = all[:0]
 		for _, v := range all {
-			// A pattern may need a millisecond for each.
+			// A pattern may take a millisecond for each.
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -398,7 +398,7 @@ func (s *Store) Select(ctx context.Context, m series.Matcher) ([]sid.ID, error) 
 			v := tx.get("ser", u32(nil, num))
 			if len(v) < sid.Size {
 				if v == nil {
-					continue // a source that was forgotten meanwhile
+					continue // a source removed meanwhile
 				}
 				return errDamaged
 			}
@@ -471,7 +471,7 @@ func (s *Store) Strings(ctx context.Context, field series.Field, label string) (
 	err := s.view(ctx, func(tx *tx) error {
 		list = nil
 		add := func(text string) error { list = append(list, text); return nil }
-		// Labels of which all series are gone do not count.
+		// Labels without remaining series are ignored.
 		used := func(prefix string) bool {
 			found := errors.New("found")
 			return tx.each("label", []byte(prefix), func(rest, _ []byte) error {
@@ -565,7 +565,7 @@ func (s *Store) Instances(ctx context.Context, id sid.ID) ([]series.Instance, er
 	slices.SortFunc(list, func(a, b series.Instance) int {
 		return cmp.Or(cmp.Compare(a.Inst, b.Inst), strings.Compare(a.Name, b.Name), a.ID.Compare(b.ID))
 	})
-	// One that had several numbers has the first of them.
+	// An instance with several numbers gets the first.
 	seen := make(map[sid.ID]bool, len(list))
 	list = slices.DeleteFunc(list, func(in series.Instance) bool {
 		again := seen[in.ID]
@@ -575,7 +575,7 @@ func (s *Store) Instances(ctx context.Context, id sid.ID) ([]series.Instance, er
 	return list, err
 }
 
-// findInstance returns the first instance that has an identifier, and its labels.
+// findInstance returns the first instance with an identifier, and its labels.
 func (s *Store) findInstance(tx *tx, id sid.ID) (in series.Instance, set uint32, err error) {
 	err = series.ErrUnknown
 	found := tx.each("iid", id[:], func(rest, _ []byte) error {
@@ -664,7 +664,7 @@ func (s *Store) Sources(ctx context.Context) ([]sid.ID, error) {
 	return list, nil
 }
 
-// PutExpr implements [series.Store]. The index keeps the last 10000.
+// PutExpr implements [series.Store]. The index keeps the last 10,000.
 func (s *Store) PutExpr(ctx context.Context, id sid.ID, e series.Expr) error {
 	if err := ctx.Err(); err != nil {
 		return err

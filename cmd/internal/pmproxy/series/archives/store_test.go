@@ -327,7 +327,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestGrow reads what was written since the store last looked, and sees new archives.
+// TestGrow reads records written since the last scan, and finds new archives.
 func TestGrow(t *testing.T) {
 	dir := t.TempDir()
 	r := record(t, filepath.Join(dir, "one"), "a", 1000).add(5)
@@ -503,7 +503,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestIndexSurvives closes and opens stores with one index, which is kept if it is good, and else made anew.
+// TestIndexSurvives reopens stores with one index, which is kept if it is good, and otherwise rebuilt.
 func TestIndexSurvives(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(t.TempDir(), "sub", "series.db")

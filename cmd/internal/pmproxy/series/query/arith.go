@@ -13,7 +13,7 @@ func sameDim(a, b pcp.Units) bool {
 	return a.DimSpace == b.DimSpace && a.DimTime == b.DimTime && a.DimCount == b.DimCount
 }
 
-// largest returns a with the larger of both scales.
+// largest returns a with the larger of each scale.
 func largest(a, b pcp.Units) pcp.Units {
 	a.ScaleSpace = max(a.ScaleSpace, b.ScaleSpace)
 	a.ScaleTime = max(a.ScaleTime, b.ScaleTime)
@@ -21,8 +21,9 @@ func largest(a, b pcp.Units) pcp.Units {
 	return a
 }
 
-// pairs calculates with two operands. Each may be one series, on whatever host,
-// or the series of several hosts; then those of the same host go together.
+// pairs applies an operator to two operands. Each operand is one series, or the
+// series of several hosts; if both have several, series of the same host are
+// paired.
 func pairs(op Op, left, right []*made) ([]*made, error) {
 	if len(left) == 0 || len(right) == 0 {
 		return nil, nil
@@ -51,7 +52,7 @@ func pairs(op Op, left, right []*made) ([]*made, error) {
 	return left, nil
 }
 
-// binary replaces the values of l by what an operator makes of them and those of
+// binary replaces the values of l by the results of an operator applied to l and
 // r.
 func (l *made) binary(op Op, r *made) error {
 	if l.desc.InDom != r.desc.InDom {
@@ -89,7 +90,7 @@ func (l *made) binary(op Op, r *made) error {
 	return nil
 }
 
-// semantics says what the result counts, or why there is none.
+// semantics returns the semantics of the result, or an error if there is no result.
 func semantics(op Op, l, r pcp.Sem) (pcp.Sem, error) {
 	counters := l == pcp.SemCounter && r == pcp.SemCounter
 	switch {
@@ -107,7 +108,7 @@ func semantics(op Op, l, r pcp.Sem) (pcp.Sem, error) {
 	return pcp.SemInstant, nil
 }
 
-// resultType returns the type in which values are calculated. Where units must be
+// resultType returns the type used for the calculation. If units must be
 // converted it is double.
 func resultType(op Op, l, r pcp.Desc) pcp.Type {
 	a, b := l.Units, r.Units
@@ -122,7 +123,7 @@ func resultType(op Op, l, r pcp.Desc) pcp.Type {
 	return pcp.Type32
 }
 
-// resultUnits returns the units of the result and whether there are such.
+// resultUnits returns the units of the result and whether it has units.
 func resultUnits(op Op, l, r pcp.Units) (pcp.Units, bool) {
 	u := l
 	sum := func(a, b int8) (int8, bool) {
@@ -159,8 +160,9 @@ type combine struct {
 	leftTo, rightTo pcp.Units
 }
 
-// sample calculates with the instances that both have, or, if they have none in
-// common, because they are of two hosts, with the instances in their order.
+// sample calculates with the instances in both samples. If there are none in
+// common, because the series are from two hosts, it pairs the instances by
+// position.
 func (c *combine) sample(l, r []cell) ([]cell, error) {
 	out := make([]cell, 0, len(l))
 	for k := range l {
@@ -180,8 +182,9 @@ func (c *combine) sample(l, r []cell) ([]cell, error) {
 	return out, nil
 }
 
-// noValue stands where integers have no result: an overflow, a division by zero, less
-// than zero without a sign. Other numbers have infinities and what is not a number.
+// noValue is the text of integer results that do not exist: an overflow, a division
+// by zero, an unsigned number below zero. Floating-point results can be infinities
+// and NaN.
 const noValue = "no value"
 
 func (c *combine) value(l, r string) string {
@@ -220,7 +223,7 @@ func (c *combine) value(l, r string) string {
 	return string(text)
 }
 
-// read reads a value in the type of the result and converts its units.
+// read parses a value in the type of the result and converts its units.
 func (c *combine) read(text string, from, to pcp.Units) (pcp.Value, bool) {
 	if text == noValue {
 		return pcp.Value{}, false

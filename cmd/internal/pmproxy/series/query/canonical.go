@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// A namer hands out the names of the metrics that the operands of an expression
-// stand for, in their order; "" where that is not known.
+// A namer returns the names of the metrics for the operands of an expression,
+// in order; "" if a name is not known.
 type namer struct{ names []string }
 
 func (n *namer) next() string {
@@ -20,10 +20,10 @@ func (n *namer) next() string {
 	return name
 }
 
-// canonical appends the form of an expression from which its identifier is made
-// (series_expr_canonical). It has no time windows, and the name of a metric
-// where the expression has a pattern. It is not always a query that can be
-// read: [Text] makes one that is.
+// canonical appends the form of an expression from which its identifier is
+// computed (series_expr_canonical). It has no time windows, and the name of a
+// metric in place of a pattern. It cannot always be parsed as a query; for
+// that, use [Text].
 func canonical(b *strings.Builder, e *Expr, metrics *namer) {
 	switch {
 	case e.Match != nil:
@@ -93,7 +93,7 @@ func canonicalMatch(b *strings.Builder, m *Match, metric string) {
 	}
 }
 
-// exprID identifies the series that an expression makes of metrics, one for each
+// exprID returns the identifier of an expression with metrics, one for each
 // operand.
 func exprID(e *Expr, metrics []string) sid.ID {
 	var b strings.Builder
@@ -103,15 +103,15 @@ func exprID(e *Expr, metrics []string) sid.ID {
 	return sha1.Sum([]byte(b.String()))
 }
 
-// Canonical returns the form of an expression that names its series, with the
-// names of metrics as they are written.
+// Canonical returns the canonical form of an expression, with the names of
+// metrics as in the query.
 func Canonical(e *Expr) string {
 	var b strings.Builder
 	canonical(&b, e, &namer{operandNames(nil, e)})
 	return b.String()
 }
 
-// operandNames appends the names of metrics in an expression, one for each
+// operandNames appends the names of the metrics in an expression, one for each
 // operand.
 func operandNames(names []string, e *Expr) []string {
 	switch {
@@ -128,22 +128,21 @@ func operandNames(names []string, e *Expr) []string {
 	return names
 }
 
-// textFor writes an expression as a query for metrics, one for each operand.
+// textFor formats an expression as a query for metrics, one for each operand.
 func textFor(e *Expr, metrics []string) string {
 	var b strings.Builder
 	writeText(&b, e, &namer{metrics})
 	return b.String()
 }
 
-// Text writes an expression as a query that [Parse] reads, without time windows.
+// Text formats an expression as a query that [Parse] accepts, without time windows.
 func Text(e *Expr) string {
 	var b strings.Builder
 	writeText(&b, e, &namer{})
 	return b.String()
 }
 
-// writeText writes an expression; metrics, where they are known, replace patterns
-// of names.
+// writeText writes an expression; known names in metrics replace patterns.
 func writeText(b *strings.Builder, e *Expr, metrics *namer) {
 	switch {
 	case e.Match != nil && e.Match.operand:
@@ -185,8 +184,8 @@ func writeMetric(b *strings.Builder, m *Match, metric string) {
 	}
 }
 
-// writeMatch writes conditions. Those that a comma joins may hold && and || that
-// bind more: the right side of a condition is compound only there.
+// writeMatch writes conditions. Operands of a comma may contain && and ||, which
+// bind more tightly: the right side of a condition is compound only there.
 func writeMatch(b *strings.Builder, m *Match) {
 	switch m.Op {
 	case OpAnd, OpOr:

@@ -15,15 +15,16 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// MaxValues is how many values an expression may have at once, unless an
-// [Engine] says otherwise. Values that nothing is calculated with do not count.
+// MaxValues is the default maximum number of values that an expression holds at
+// once. Values that are only returned, without a calculation, do not count.
 const MaxValues = 5_000_000
 
-// ErrOperand is the error of an expression that cannot be calculated: a rate of
-// what is not a counter, a sum of unlike units. Its text says which.
+// ErrOperand is the error of an expression that cannot be calculated, such as
+// the rate of a metric that is not a counter, or a sum of incompatible units.
+// Its text has the details.
 var ErrOperand = errors.New("expression")
 
-// An operandError is an ErrOperand whose message is that of pmseries(1).
+// An operandError is an ErrOperand with the message of pmseries(1).
 type operandError struct{ message string }
 
 func (e *operandError) Error() string        { return e.message }
@@ -36,9 +37,9 @@ func operandErrorf(format string, args ...any) error {
 // An Engine answers queries from a store. It is safe for concurrent use.
 type Engine struct {
 	Store series.Store
-	// Now says what time it is, time.Now if it is nil.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
-	// Zone is that of dates in queries, time.Local if it is nil.
+	// Zone is the time zone of dates in queries, time.Local if nil.
 	Zone *time.Location
 	// MaxValues limits the values of an expression, [MaxValues] if it is 0.
 	MaxValues int
@@ -47,47 +48,46 @@ type Engine struct {
 // A Value is a value of a series at a time.
 type Value struct {
 	Series sid.ID
-	// Instance is the identifier of the instance, Series itself where the metric
-	// has no instances, and zero if the value is made of those of several
-	// instances. A series that is calculated has the instances of its operands, so
-	// that Instance can be the series of an operand.
+	// Instance is the identifier of the instance. It is Series itself if the
+	// metric has no instances, and zero if the value combines several instances. A
+	// calculated series has the instances of its operands, so Instance can be the
+	// series of an operand.
 	Instance sid.ID
 	Time     pcp.Timestamp
-	// Text is the value as [series.AppendValue] writes it, valid until the next
-	// value.
+	// Text is the value as formatted by [series.AppendValue], valid until the
+	// next value.
 	Text []byte
 }
 
-// Desc describes a series, be it of a metric or of an expression.
+// A Desc describes a series, of a metric or an expression.
 type Desc struct {
 	pcp.Desc
 	Source sid.ID // zero for an expression
 
-	made spelling // how C writes the descriptor of an expression
+	made spelling // how C formats the descriptor of an expression
 }
 
 // exprDesc returns the descriptor of an expression, with the metric identifier
-// that all of them have.
+// of all expressions.
 func exprDesc(d pcp.Desc) pcp.Desc {
 	d.PMID = pcp.NewPMID(511, 0, 0)
 	return d
 }
 
-// A Result is the answer to a query: series, or values of series.
+// A Result is the result of a query: series, or values of series.
 type Result struct {
-	// Series are the series that match, in the order of their identifiers, and
-	// each once. A series of an expression is in the store from now on, so that
-	// Values finds it.
+	// Series are the matching series, sorted by identifier, without duplicates.
+	// An expression's series is added to the store, so that Values finds it.
 	Series []sid.ID
-	// Windowed says that the query has a time window: there are no Series but
-	// Values.
+	// Windowed reports whether the query has a time window: the result is then
+	// Values, not Series.
 	Windowed bool
 
 	values iter.Seq2[*Value, error]
 }
 
-// Values returns the values of a query with a window: those of each series in
-// turn. After an error it ends. A value is valid until the next one.
+// Values yields the values of a query with a window, one series after the
+// other. It ends after an error. A value is valid until the next one.
 func (r *Result) Values() iter.Seq2[*Value, error] {
 	if r.values == nil {
 		return func(func(*Value, error) bool) {}
@@ -102,10 +102,10 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Query reads a query and answers it. If series is set only series are wanted,
-// even if the query has a window.
+// Query parses and executes a query. If series is set it returns series, even
+// if the query has a window.
 //
-// The errors are those of [Parse], of the store, [ErrOperand] and
+// It returns the errors of [Parse] and of the store, [ErrOperand] and
 // series.ErrTooMany.
 func (e *Engine) Query(ctx context.Context, text string, onlySeries bool) (*Result, error) {
 	q, err := Parse(text, e.now(), e.Zone)
@@ -139,9 +139,9 @@ func (e *Engine) Query(ctx context.Context, text string, onlySeries bool) (*Resu
 	return r, nil
 }
 
-// Values returns the values of series, those of metrics and of expressions, in
-// the order of ids. Those of a window that gives nothing are the newest one of
-// each. What is unknown has none.
+// Values yields the values of series, of metrics and expressions, in the order
+// of ids. An empty window yields the newest value of each. Unknown series have
+// no values.
 func (e *Engine) Values(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*Value, error] {
 	if !w.Given {
 		w.Count, w.Newest = 1, true
@@ -154,7 +154,7 @@ func (e *Engine) Values(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*
 				var list []*made
 				xw := w
 				if w.Given {
-					xw.Newest = false // as in C: a count alone takes the oldest samples
+					xw.Newest = false // as in C: a count alone selects the oldest samples
 				}
 				if list, err = e.stored(ctx, id, x, xw); err == nil {
 					seq = e.calculated(list)
@@ -175,7 +175,7 @@ func (e *Engine) Values(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*
 	}
 }
 
-// stored calculates the values of an expression that the store has.
+// stored calculates the values of a stored expression.
 func (e *Engine) stored(ctx context.Context, id sid.ID, x series.Expr, w Window) ([]*made, error) {
 	q, err := Parse(x.Query, e.now(), e.Zone)
 	if err != nil {
@@ -184,8 +184,8 @@ func (e *Engine) stored(ctx context.Context, id sid.ID, x series.Expr, w Window)
 	return e.expression(ctx, q.Expr, &w, true)
 }
 
-// Instances returns the instances that a series has: of an expression, those of
-// its newest value.
+// Instances returns the instances of a series, for an expression those of its
+// newest value.
 func (e *Engine) Instances(ctx context.Context, id sid.ID) ([]series.Instance, error) {
 	x, err := e.Store.Expr(ctx, id)
 	if errors.Is(err, series.ErrUnknown) {
@@ -235,8 +235,8 @@ func (e *Engine) Describe(ctx context.Context, id sid.ID) (Desc, error) {
 	return Desc{Desc: m.Desc, Source: m.Source}, err
 }
 
-// Name returns the name of a series: that of its metric, or its expression. It
-// may return series.ErrUnknown.
+// Name returns the name of a series' metric, or its expression. It may return
+// series.ErrUnknown.
 func (e *Engine) Name(ctx context.Context, id sid.ID) (string, error) {
 	if x, err := e.Store.Expr(ctx, id); err == nil {
 		q, err := Parse(x.Query, e.now(), e.Zone)
@@ -251,7 +251,7 @@ func (e *Engine) Name(ctx context.Context, id sid.ID) (string, error) {
 	return m.Name, err
 }
 
-// find returns the series for which conditions hold.
+// find returns the series that match conditions.
 func (e *Engine) find(ctx context.Context, m *Match) ([]sid.ID, error) {
 	switch m.Op {
 	case OpAnd, OpOr:
@@ -277,7 +277,7 @@ func (e *Engine) find(ctx context.Context, m *Match) ([]sid.ID, error) {
 	return e.Store.Select(ctx, matcher)
 }
 
-// intersect returns what two sorted lists have in common.
+// intersect returns the intersection of two sorted lists.
 func intersect(a, b []sid.ID) []sid.ID {
 	var list []sid.ID
 	for len(a) > 0 && len(b) > 0 {
@@ -294,7 +294,7 @@ func intersect(a, b []sid.ID) []sid.ID {
 	return list
 }
 
-// plain returns values of series as they were recorded.
+// plain returns the recorded values of series.
 func (e *Engine) plain(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*Value, error] {
 	return func(yield func(*Value, error) bool) {
 		var v Value
@@ -332,7 +332,7 @@ func (e *Engine) plain(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*V
 	}
 }
 
-// typeOf returns the type of a value, or that of its descriptor if it has none.
+// typeOf returns the type of a value, or the descriptor's type if the value has no type.
 func typeOf(v pcp.Value, desc pcp.Type) pcp.Type {
 	if t := v.Type(); t != pcp.TypeUnknown {
 		return t
@@ -340,8 +340,8 @@ func typeOf(v pcp.Value, desc pcp.Type) pcp.Type {
 	return desc
 }
 
-// samples returns what the store has in a window. Of the store's windows ours
-// have an offset and an alignment more.
+// samples returns the samples of a window. It adds an offset and an alignment
+// to the store's windows.
 func (e *Engine) samples(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*series.Sample, error] {
 	sw := series.Window{Start: w.Start, End: w.Finish, Interval: w.Interval, Count: w.Count, Newest: w.Newest}
 	if sw.Count > 0 {
@@ -353,7 +353,7 @@ func (e *Engine) samples(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[
 	return e.skip(e.Store.Values(ctx, ids, sw), w.Offset)
 }
 
-// skip leaves out the first n samples of each series.
+// skip skips the first n samples of each series.
 func (e *Engine) skip(seq iter.Seq2[*series.Sample, error], n int) iter.Seq2[*series.Sample, error] {
 	if n == 0 {
 		return seq
@@ -378,7 +378,7 @@ func (e *Engine) skip(seq iter.Seq2[*series.Sample, error], n int) iter.Seq2[*se
 	}
 }
 
-// aligned thins samples as the store does, with times that are moved.
+// aligned thins samples as the store does, with shifted times.
 func (e *Engine) aligned(ctx context.Context, ids []sid.ID, w Window, sw series.Window) iter.Seq2[*series.Sample, error] {
 	all := sw
 	all.Interval, all.Count = 0, 0
@@ -416,10 +416,10 @@ func (e *Engine) aligned(ctx context.Context, ids []sid.ID, w Window, sw series.
 	}
 }
 
-// alignTime returns the first time not before t that is a number of intervals
-// from align.
+// alignTime returns the first time not before t that is a multiple of interval
+// away from align.
 func alignTime(t, align pcp.Timestamp, interval time.Duration) pcp.Timestamp {
-	// Times far apart are not of this world; they stay as they are.
+	// Absurdly distant times are returned unchanged.
 	d := t.Sec - align.Sec
 	if d < -1<<33 || d > 1<<33 {
 		return t
@@ -452,7 +452,7 @@ func (e *Engine) calculated(list []*made) iter.Seq2[*Value, error] {
 	}
 }
 
-// PMIDText returns the metric identifier as descriptors of series have it.
+// PMIDText returns the metric identifier in the format of series descriptors.
 func (d Desc) PMIDText() string {
 	return fmt.Sprintf("%d.%d.%d", d.PMID.Domain(), d.PMID.Cluster(), d.PMID.Item())
 }
@@ -465,7 +465,7 @@ func (d Desc) InDomText() string {
 	return d.InDom.String()
 }
 
-// TypeText returns the type: in lower case, but in upper case where an operator made it, as C does.
+// TypeText returns the type in lower case, or in upper case if an operator produced it, as in C.
 func (d Desc) TypeText() string {
 	if d.made.upper {
 		return d.Type.String()
@@ -473,7 +473,8 @@ func (d Desc) TypeText() string {
 	return strings.ToLower(d.Type.String())
 }
 
-// UnitsText returns the units, or "none", but "" where an operator or a function made them, as C does.
+// UnitsText returns the units, "none" if there are none, or "" if an operator or a function produced them, as
+// in C.
 func (d Desc) UnitsText() string {
 	if d.made.units {
 		return d.Units.String()
@@ -481,8 +482,8 @@ func (d Desc) UnitsText() string {
 	return unitsText(d.Units)
 }
 
-// A spelling says which texts of a descriptor the C implementation makes of numbers. It writes
-// those otherwise than it stores those of metrics.
+// A spelling lists the texts of a descriptor that the C implementation formats from numbers,
+// differently from the texts that it stores for metrics.
 type spelling struct {
 	upper bool // the type
 	units bool
@@ -520,8 +521,8 @@ func spellingOf(x *Expr) spelling {
 	return spelling{upper: true, units: true}
 }
 
-// IsMistake reports whether an error of [Parse] or [Engine.Query] is one of the
-// query, and not of the store.
+// IsMistake reports whether an error of [Parse] or [Engine.Query] is a mistake
+// in the query, as opposed to an error of the store.
 func IsMistake(err error) bool {
 	var syntax *SyntaxError
 	var m *mistake

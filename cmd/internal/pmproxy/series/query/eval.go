@@ -13,17 +13,18 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A cell is a value that is calculated with. Its text is what the next function
-// reads, as in the C implementation: a number has no more digits than it shows.
+// A cell is a value in a calculation. Functions read the text of their
+// operands, as in the C implementation: a number has no more digits than its
+// text.
 type cell struct {
 	at   pcp.Timestamp
 	inst sid.ID
 	text string
 }
 
-// made is a series as it is calculated.
+// made is a series during a calculation.
 type made struct {
-	id      sid.ID   // of the first operand, and at last of the expression
+	id      sid.ID   // of the first operand, and finally of the expression
 	names   []string // of the metrics of the operands
 	source  sid.ID
 	desc    pcp.Desc
@@ -36,13 +37,13 @@ func (s *made) name() string { return strings.Join(s.names, ", ") }
 type evaluator struct {
 	e      *Engine
 	ctx    context.Context
-	window *Window // in place of those of the operands, if not nil
+	window *Window // overrides the operands' windows, if not nil
 	values bool
-	left   int // how many values may still be read
+	left   int // number of values that may still be read
 }
 
 // expression calculates an expression and gives its series their identifiers.
-// Those of one metric have one. Without values, the store keeps the
+// Series of one metric share an identifier. Without values, the store keeps the
 // expression.
 func (e *Engine) expression(ctx context.Context, x *Expr, w *Window, values bool) ([]*made, error) {
 	ev := evaluator{e: e, ctx: ctx, window: w, values: values, left: e.MaxValues}
@@ -53,7 +54,7 @@ func (e *Engine) expression(ctx context.Context, x *Expr, w *Window, values bool
 	if err != nil {
 		return nil, err
 	}
-	// The series of a metric on several hosts are one, and have one unit.
+	// The series of a metric on several hosts count as one, with one unit.
 	first := map[string]*made{}
 	for _, s := range list {
 		f := first[s.name()]
@@ -131,7 +132,7 @@ func (ev *evaluator) eval(x *Expr) ([]*made, error) {
 	return pairs(x.Op, left, right)
 }
 
-// operand reads what is known of the series that match, and their values.
+// operand reads the descriptors of the matching series, and their values.
 func (ev *evaluator) operand(x *Expr) ([]*made, error) {
 	ids, err := ev.e.find(ev.ctx, x.Match)
 	if err != nil {
@@ -163,7 +164,7 @@ func (ev *evaluator) operand(x *Expr) ([]*made, error) {
 		}
 		for list[i].id != s.Series {
 			if i++; i == len(list) {
-				return nil, series.ErrUnknown // the store is out of order
+				return nil, series.ErrUnknown // the store is inconsistent
 			}
 		}
 		if s.Err != 0 || len(s.Values) == 0 {
@@ -187,18 +188,18 @@ func (ev *evaluator) operand(x *Expr) ([]*made, error) {
 	return list, nil
 }
 
-// number reads a value as a number.
+// number parses a value as a number.
 func number(text string) float64 {
 	f, _, _ := ctext.Strtod(text)
 	return f
 }
 
-// scientific writes a number as %e of printf(3) does.
+// scientific formats a number in the format %e of printf(3).
 func scientific(f float64) string { return string(ctext.AppendFloat(nil, f, 'e', 6)) }
 
 func isNumber(t pcp.Type) bool { return t <= pcp.TypeDouble }
 
-// apply replaces the values of s by those of a function.
+// apply replaces the values of s by the results of a function.
 func (s *made) apply(x *Expr) error {
 	if x.Func == FuncRate && s.desc.Sem != pcp.SemCounter {
 		return operandErrorf("Can't rate convert '%s', counter semantics required", Text(x.Left))
@@ -249,7 +250,7 @@ func (s *made) apply(x *Expr) error {
 	return nil
 }
 
-// became says that values are numbers with a point, perhaps no longer counted.
+// became sets the type to floating point, and perhaps the semantics to instantaneous.
 func (s *made) became(instant bool) {
 	s.desc.Type = pcp.TypeDouble
 	if instant {
@@ -257,8 +258,8 @@ func (s *made) became(instant bool) {
 	}
 }
 
-// rate makes rates per second of each two samples that follow each other. The
-// rate has the time of the second of them.
+// rate calculates rates per second from consecutive samples. A rate has the
+// time of the later sample.
 func (s *made) rate() error {
 	var out [][]cell
 	for j := 1; j < len(s.samples); j++ {
@@ -267,7 +268,7 @@ func (s *made) rate() error {
 		for k := range now {
 			b := find(before, now[k].inst, k)
 			if b < 0 || now[k].none() || before[b].none() {
-				continue // it has just come
+				continue // it is new
 			}
 			ns := float64((now[k].at.Sec-before[b].at.Sec)*1e9 + int64(now[k].at.Nsec-before[b].at.Nsec))
 			if ns == 0 {
@@ -297,7 +298,7 @@ func (s *made) rate() error {
 	return nil
 }
 
-// find returns where an instance is among cells, most likely at k, or -1.
+// find returns the index of an instance in cells, most likely k, or -1.
 func find(cells []cell, inst sid.ID, k int) int {
 	if k < len(cells) && cells[k].inst == inst {
 		return k
@@ -323,7 +324,7 @@ func (s *made) rescale(to pcp.Units) error {
 	return nil
 }
 
-// each replaces each value by a function of it.
+// each applies a function to each value.
 func (s *made) each(x *Expr) {
 	t := s.desc.Type
 	whole := t != pcp.TypeFloat && t != pcp.TypeDouble
@@ -372,8 +373,8 @@ func (s *made) each(x *Expr) {
 	}
 }
 
-// instances returns the cells of each instance, in the order in which they first
-// come.
+// instances returns the cells of each instance, in the order of first
+// appearance.
 func (s *made) instances() [][]cell {
 	var out [][]cell
 	at := map[sid.ID]int{}
@@ -391,7 +392,7 @@ func (s *made) instances() [][]cell {
 	return out
 }
 
-// overTime makes one sample of all: for each instance what f makes of its values.
+// overTime makes one sample from all: for each instance the result of f.
 func (s *made) overTime(f func([]cell) []cell) {
 	var all []cell
 	for _, c := range s.instances() {
@@ -413,7 +414,7 @@ func (s *made) perInstance(f func([]cell) []cell) {
 	s.samples = out
 }
 
-// overInstances replaces each sample by what f makes of its values.
+// overInstances replaces each sample by the result of f.
 func (s *made) overInstances(f func([]cell) []cell) {
 	var out [][]cell
 	for _, sample := range s.samples {
@@ -424,7 +425,7 @@ func (s *made) overInstances(f func([]cell) []cell) {
 	s.samples = out
 }
 
-// known leaves out cells without a value, unless there are no others.
+// known drops cells without a value, unless all lack one.
 func known(cells []cell) []cell {
 	if !slices.ContainsFunc(cells, cell.none) {
 		return cells
@@ -501,7 +502,7 @@ func percentile(cells []cell, arg string) cell {
 	return descending(cells)[max(len(cells)-1-rank, 0)]
 }
 
-// times multiplies by a number that the query has.
+// times multiplies by a number from the query.
 func (s *made) times(text string) error {
 	if !isNumber(s.desc.Type) {
 		return operandErrorf("Series values' Type extract fail, unsupported type")
@@ -521,7 +522,7 @@ func (s *made) times(text string) error {
 	return nil
 }
 
-// unitsText writes units as descriptors of series have them.
+// unitsText formats units as in the descriptors of series.
 func unitsText(u pcp.Units) string {
 	if t := u.String(); t != "" {
 		return t

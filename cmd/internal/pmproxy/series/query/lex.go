@@ -6,12 +6,12 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A token is what the lexer finds next.
+// A token is the type of a token.
 type token int
 
 const (
 	tokEnd token = iota
-	tokBad       // no token begins here
+	tokBad       // not a token
 	tokPlus
 	tokMinus
 	tokStar
@@ -41,12 +41,12 @@ const (
 	tokRange     // digits and letters, such as 5min
 	tokName      // of a metric, a label …
 	tokString    // in quotes; the text is without them
-	tokFunction  // a name that a parenthesis follows; fn says which
-	tokWindow    // a word of time windows; part says which
-	tokForbidden // a word that the language keeps for itself
+	tokFunction  // a name before a parenthesis; fn is the function
+	tokWindow    // a word of time windows; part is the part
+	tokForbidden // a reserved word
 )
 
-// words are names that mean something else, wherever they stand.
+// word returns the token of a reserved word; these names are reserved everywhere.
 func word(s string) (t token, part windowPart) {
 	switch s {
 	case "type", "semantics", "units":
@@ -69,10 +69,10 @@ func word(s string) (t token, part windowPart) {
 	return tokName, 0
 }
 
-// A lexer cuts a query into tokens.
+// A lexer splits a query into tokens.
 type lexer struct {
 	src string
-	pos int // behind the token
+	pos int // after the token
 
 	tok  token
 	off  int // of the token
@@ -86,7 +86,7 @@ func (l *lexer) next() {
 	l.pos = ctext.SkipSpace(l.src, l.pos)
 	l.off, l.text = l.pos, ""
 	if l.pos >= len(l.src) {
-		// The caret of an error at the end stands under the last character.
+		// The caret of an error at the end is under the last character.
 		l.tok, l.off = tokEnd, max(len(l.src)-1, 0)
 		return
 	}
@@ -146,8 +146,8 @@ func isNameByte(c byte) bool {
 	return ctext.IsAlnum(c) || c == '_' || c == '.' || c == '*' || c == '%' || c == '\\'
 }
 
-// quoted reads a string, which has no escapes. One that does not end is a
-// mistake; the C implementation reads on for ever.
+// quoted reads a string, which has no escapes. A string without an end is an
+// error; the C implementation reads on for ever.
 func (l *lexer) quoted() {
 	for i := l.pos + 1; i < len(l.src); i++ {
 		if l.src[i] == '"' {

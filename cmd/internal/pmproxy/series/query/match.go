@@ -10,15 +10,15 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// MaxPattern is how long a pattern may be, in bytes: a regular expression, or one of [Glob].
+// MaxPattern is the maximum length of a pattern, in bytes: a regular expression, or a pattern of [Glob].
 const MaxPattern = 4096
 
-// matcher returns the condition as a store knows it.
+// matcher returns the condition in the form used by stores.
 //
-// Of names only those of metrics, instances and contexts are told apart by their
-// prefix: "metric.name", "instance.name", "context.name" and "source.path", or
-// m., i., inst., c. and s.; what comes after the point is not looked at. Others are
-// labels, with "label." or "l." before or not.
+// A prefix distinguishes the names of metrics, instances and contexts:
+// "metric.name", "instance.name", "context.name" and "source.path", or m., i.,
+// inst., c. and s.; text after the point is ignored. All other names are labels,
+// with or without "label." or "l." before.
 func (m *Match) matcher() (series.Matcher, error) {
 	var r series.Matcher
 	label := false
@@ -87,7 +87,7 @@ func (m *Match) matcher() (series.Matcher, error) {
 	return r, nil
 }
 
-// hasPrefix reports whether s begins with one of some prefixes, and goes on.
+// hasPrefix reports whether s begins with one of some prefixes, and is longer.
 func hasPrefix(s string, prefixes ...string) bool {
 	for _, p := range prefixes {
 		if len(s) > len(p) && strings.HasPrefix(s, p) {
@@ -105,13 +105,13 @@ func unquoted(s string) string {
 	return s
 }
 
-// Glob reports whether a text matches a pattern of the language: * is any
-// text, ? any byte, [a-z] and [!a-z] one of some, and a backslash takes what is
-// behind it as it is (fnmatch(3)).
+// Glob reports whether a text matches a pattern of the language: * is any text,
+// ? any byte, [a-z] and [!a-z] a byte in or not in a set, and a backslash
+// quotes the next byte (fnmatch(3)).
 func Glob(pattern, text string) bool { return fnmatch(pattern, text) }
 
 func fnmatch(pattern, text string) bool {
-	// star is where to go on after the last *, which then takes one byte more.
+	// position after the last *, which matches one more byte at each retry
 	star, again := -1, 0
 	p, t := 0, 0
 	for t < len(text) {
@@ -138,7 +138,7 @@ func fnmatch(pattern, text string) bool {
 	return p == len(pattern)
 }
 
-// matchByte reports whether what a pattern begins with is c, and how long it is.
+// matchByte reports whether the first element of a pattern matches c, and returns its length.
 func matchByte(pattern string, c byte) (n int, ok bool) {
 	switch pattern[0] {
 	case '?':
@@ -156,7 +156,7 @@ func matchByte(pattern string, c byte) (n int, ok bool) {
 	return 1, pattern[0] == c
 }
 
-// matchSet reads a set between brackets; n is 0 if it does not end.
+// matchSet parses a set in brackets; n is 0 if it has no end.
 func matchSet(pattern string, c byte) (n int, ok bool) {
 	i := 1
 	not := i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^')

@@ -1,12 +1,12 @@
 package query
 
-// Limits of queries. A longer or deeper one is refused.
+// Limits of queries. Longer or deeper queries are refused.
 const (
-	// MaxLength is how many bytes a query may have.
+	// MaxLength is the maximum length of a query, in bytes.
 	MaxLength = 64 << 10
-	// MaxDepth is how deep functions and operators may be nested.
+	// MaxDepth is the maximum nesting depth of functions and operators.
 	MaxDepth = 100
-	// MaxMatchers is how many conditions one query may have.
+	// MaxMatchers is the maximum number of conditions in a query.
 	MaxMatchers = 1000
 )
 
@@ -37,10 +37,10 @@ var opNames = [...]string{
 	OpGlob: "~~", OpRegex: "=~", OpNotRegex: "!~", OpAnd: "&&", OpOr: "||", OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/",
 }
 
-// String returns the operator as it is written.
+// String returns the operator as in the query language.
 func (o Op) String() string { return opNames[o] }
 
-// A Kind says what the value of a condition is.
+// A Kind is the kind of value in a condition.
 type Kind int
 
 // Kinds of values.
@@ -55,19 +55,19 @@ type Match struct {
 	Op          Op
 	Left, Right *Match // of OpAnd and OpOr
 
-	// What is looked at, as it is written: "metric.name", "hostname" …
+	// the operand as in the query: "metric.name", "hostname" …
 	Name string
 	Text string
 	Kind Kind
 
-	comma   bool // of OpAnd: it is written as a comma
+	comma   bool // OpAnd was a comma
 	operand bool // the name of a metric, before braces or alone
 }
 
 // A Func is a function of the language.
 type Func int
 
-// Functions, whose names are those of the language: FuncRate is rate.
+// Functions are named as in the language: FuncRate is rate.
 const (
 	FuncAvg Func = iota + 1
 	FuncAvgInst
@@ -118,13 +118,13 @@ func functionNamed(s string) (Func, bool) {
 	return 0, false
 }
 
-// An Expr is an expression: one of an operand, which selects series; a number;
-// a function of an expression; and two expressions with an operator between.
+// An Expr is an expression: an operand, which selects series; a number; a
+// function of an expression; or two expressions with an operator.
 type Expr struct {
 	// Match selects series, if the expression is an operand. The name of a
-	// metric is a condition too, the left one of OpAnd if there are others.
+	// metric is a condition too, the left side of OpAnd if there are others.
 	Match *Match
-	// Window is that of the operand, nil if it has none.
+	// Window is the operand's window, or nil.
 	Window *Window
 
 	Number string // a number

@@ -11,11 +11,11 @@ import (
 )
 
 // A SyntaxError is a mistake in a query. Its message is that of pmseries(1): the
-// query, and below it a caret under the first token that cannot stand there.
+// query, and below it a caret under the first unexpected token.
 type SyntaxError struct {
 	Query string
 	Off   int    // of the token, in bytes
-	What  string // "syntax error", or what is wrong with the query as a whole
+	What  string // "syntax error", or an error of the query as a whole
 }
 
 func (e *SyntaxError) Error() string {
@@ -34,35 +34,35 @@ func (e *SyntaxError) Error() string {
 	return b.String()
 }
 
-// ErrLimit is the error of queries that are longer or deeper than the limits.
+// ErrLimit is the error of queries that exceed the limits.
 var ErrLimit = errors.New("the query is too large")
 
 // ErrNoExpr is the error of a query that is only a time window.
 const ErrNoExpr = message("Invalid series query specification")
 
-// A message is an error as pmseries(1) words it.
+// A message is the text of an error of pmseries(1).
 type message string
 
 func (m message) Error() string { return string(m) }
 
-// A mistake is an error of a query that is not one of syntax.
+// A mistake is an error in a query other than a syntax error.
 type mistake struct{ error }
 
 func (m *mistake) Unwrap() error { return m.error }
 
-// messagef returns a mistake that wraps what %w of its format has.
+// messagef returns a mistake that wraps the error of %w in its format.
 func messagef(format string, args ...any) error { return &mistake{fmt.Errorf(format, args...)} }
 
-// A Query is a query as it was read.
+// A Query is a parsed query.
 type Query struct {
 	Expr *Expr
-	// Window is the window of its operands, whose Given is false if there is
-	// none. All operands have one, or none has.
+	// Window is the window of its operands; Given is false if there is none.
+	// Either all operands have a window, or none.
 	Window Window
 }
 
-// Parse reads a query. Its times are relative to now and in loc, the local zone
-// if it is nil.
+// Parse parses a query. Its times are relative to now and in loc, the local
+// zone if nil.
 //
 // The errors are *SyntaxError; those of [Spec.Parse] for a time window; ErrNoExpr;
 // and ErrLimit.
@@ -86,14 +86,14 @@ func Parse(text string, now time.Time, loc *time.Location) (*Query, error) {
 	return &Query{Expr: e, Window: p.window}, nil
 }
 
-// ParseWindow reads a time window between square brackets, as -w of pmseries(1)
-// has it.
+// ParseWindow parses a time window between square brackets, as in the option -w
+// of pmseries(1).
 func ParseWindow(text string, now time.Time, loc *time.Location) (Window, error) {
 	w, _, err := parseWindow(text, now, loc)
 	return w, err
 }
 
-// ParseSpec is ParseWindow, and returns the parts of the window as text.
+// ParseSpec is like ParseWindow, but returns the parts of the window as text.
 func ParseSpec(text string, now time.Time, loc *time.Location) (Spec, error) {
 	_, s, err := parseWindow(text, now, loc)
 	return s, err
@@ -119,13 +119,13 @@ func parseWindow(text string, now time.Time, loc *time.Location) (Window, Spec, 
 	return p.window, p.spec, nil
 }
 
-// Operands of one query have time windows all, or none has one.
+// Either all operands of a query have time windows, or none.
 type mode int
 
 const (
 	modeOpen    mode = iota // the first operand decides
-	modeSeries              // none has a window
-	modeSamples             // all have one
+	modeSeries              // no operand has a window
+	modeSamples             // all operands have one
 )
 
 type parser struct {
@@ -139,12 +139,12 @@ type parser struct {
 	matchers int
 }
 
-// syntax returns the error of a token that cannot stand where it does.
+// syntax returns the error of an unexpected token.
 func (p *parser) syntax() error {
 	return &SyntaxError{p.lex.src, p.lex.off, "syntax error"}
 }
 
-// expect steps over a token.
+// expect consumes a token.
 func (p *parser) expect(t token) error {
 	if p.lex.tok != t {
 		return p.syntax()
@@ -153,7 +153,7 @@ func (p *parser) expect(t token) error {
 	return nil
 }
 
-// query reads all of it; nil stands for a mere window.
+// query parses the whole query; it returns nil for a query that is only a window.
 func (p *parser) query() (*Expr, error) {
 	e, err := p.vector(true)
 	if err != nil {
@@ -165,8 +165,8 @@ func (p *parser) query() (*Expr, error) {
 	return e, nil
 }
 
-// vector reads what can stand alone: conditions, a window, or an expression.
-// "x = vector" gives it a name, which says nothing.
+// vector parses a complete vector: conditions, a window, or an expression. "x =
+// vector" gives it a name, which is ignored.
 func (p *parser) vector(assign bool) (*Expr, error) {
 	switch p.lex.tok {
 	case tokOpenBrace:
@@ -200,7 +200,7 @@ func (p *parser) vector(assign bool) (*Expr, error) {
 	return e, nil
 }
 
-// enter counts how deep the reader is, and leave counts back.
+// enter counts the depth of the parser up, and leave counts it down.
 func (p *parser) enter() error {
 	if p.depth++; p.depth > MaxDepth {
 		return fmt.Errorf("%w: nested deeper than %d", ErrLimit, MaxDepth)
@@ -208,7 +208,7 @@ func (p *parser) enter() error {
 	return nil
 }
 
-// sum reads expressions with + and - between.
+// sum parses expressions with + and - between.
 func (p *parser) sum() (*Expr, error) {
 	left, err := p.product()
 	for n := 0; err == nil && (p.lex.tok == tokPlus || p.lex.tok == tokMinus); n++ {
@@ -221,8 +221,8 @@ func (p *parser) sum() (*Expr, error) {
 	return left, err
 }
 
-// binary reads the operator and its right side. A chain of n operators is as
-// deep as nested ones.
+// binary parses the operator and its right side. A chain of n operators has the
+// depth of n nested ones.
 func (p *parser) binary(op Op, left *Expr, n int, right func() (*Expr, error)) (*Expr, error) {
 	if p.depth+n >= MaxDepth {
 		return nil, fmt.Errorf("%w: nested deeper than %d", ErrLimit, MaxDepth)
@@ -232,7 +232,7 @@ func (p *parser) binary(op Op, left *Expr, n int, right func() (*Expr, error)) (
 	return &Expr{Op: op, Left: left, Right: r}, err
 }
 
-// product reads expressions with * and / between.
+// product parses expressions with * and / between.
 func (p *parser) product() (*Expr, error) {
 	left, err := p.factor()
 	for n := 0; err == nil && (p.lex.tok == tokStar || p.lex.tok == tokSlash); n++ {
@@ -245,7 +245,7 @@ func (p *parser) product() (*Expr, error) {
 	return left, err
 }
 
-// scale reads what stands behind a *, which may be a number.
+// scale parses the right side of a *, which may be a number.
 func (p *parser) scale() (*Expr, error) {
 	if p.lex.tok == tokInteger || p.lex.tok == tokDouble {
 		e := &Expr{Number: p.lex.text}
@@ -255,8 +255,8 @@ func (p *parser) scale() (*Expr, error) {
 	return p.factor()
 }
 
-// factor reads an operand, a function, or a number, which must be multiplied by
-// an expression: "a / 2 * b" is a/(2*b).
+// factor parses an operand, a function, or a number, which must be multiplied
+// by an expression: "a / 2 * b" is a/(2*b).
 func (p *parser) factor() (*Expr, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -280,7 +280,7 @@ func (p *parser) factor() (*Expr, error) {
 	return nil, p.syntax()
 }
 
-// operand reads the name of a metric with conditions and a window.
+// operand parses the name of a metric with conditions and a window.
 func (p *parser) operand() (*Expr, error) {
 	m := metricMatch(p.lex.text)
 	p.matchers++
@@ -309,8 +309,8 @@ func (p *parser) operand() (*Expr, error) {
 	return e, err
 }
 
-// metricMatch is the condition that a name stands for: a pattern if it has a
-// star that is not escaped.
+// metricMatch returns the condition for a name: a pattern if it has an
+// unescaped star.
 func metricMatch(name string) *Match {
 	m := &Match{Op: OpEqual, Name: "metric.name", Text: name, operand: true}
 	if i := strings.IndexByte(name, '*'); i == 0 || i > 0 && name[i-1] != '%' && name[i-1] != '\\' {
@@ -319,11 +319,11 @@ func metricMatch(name string) *Match {
 	return m
 }
 
-// function reads a function and its arguments.
+// function parses a function and its arguments.
 func (p *parser) function() (*Expr, error) {
 	e := &Expr{Func: p.lex.fn}
 	if e.Func == FuncCount {
-		return nil, p.syntax() // it has a name and no rule
+		return nil, p.syntax() // a name without a grammar rule
 	}
 	p.lex.next()
 	err := p.expect(tokOpen)
@@ -356,7 +356,7 @@ func (p *parser) function() (*Expr, error) {
 	return e, nil
 }
 
-// argument reads the second argument of a function, which is one of two tokens.
+// argument parses the second argument of a function, of one of two token types.
 func (p *parser) argument(e *Expr, t, or token) error {
 	if err := p.expect(tokComma); err != nil {
 		return err
@@ -369,8 +369,8 @@ func (p *parser) argument(e *Expr, t, or token) error {
 	return nil
 }
 
-// checkArgument finds arguments of no sense. They are reported at the
-// parenthesis, as the C implementation does.
+// checkArgument refuses invalid arguments. They are reported at the
+// parenthesis, as in the C implementation.
 func (p *parser) checkArgument(e *Expr) error {
 	switch e.Func {
 	case FuncNthPercentileInst, FuncNthPercentileSample:
@@ -385,8 +385,8 @@ func (p *parser) checkArgument(e *Expr) error {
 	return nil
 }
 
-// braces reads conditions between braces. A comma joins them as && does, but
-// binds less.
+// braces parses conditions between braces. A comma joins them as && does, but
+// binds less tightly.
 func (p *parser) braces() (*Match, error) {
 	p.lex.next()
 	m, err := p.conditions()
@@ -402,8 +402,8 @@ func (p *parser) braces() (*Match, error) {
 	return m, p.expect(tokCloseBrace)
 }
 
-// conditions reads conditions with && and || between, which bind alike, from
-// left to right.
+// conditions parses conditions joined by && and ||, which have the same
+// precedence, from left to right.
 func (p *parser) conditions() (*Match, error) {
 	m, err := p.condition()
 	for err == nil && (p.lex.tok == tokAnd || p.lex.tok == tokOr) {
@@ -419,7 +419,7 @@ func (p *parser) conditions() (*Match, error) {
 	return m, err
 }
 
-// condition reads a name, an operator and a value.
+// condition parses a name, an operator and a value.
 func (p *parser) condition() (*Match, error) {
 	if p.matchers++; p.matchers > MaxMatchers {
 		return nil, fmt.Errorf("%w: more than %d conditions", ErrLimit, MaxMatchers)
@@ -468,7 +468,7 @@ func (p *parser) condition() (*Match, error) {
 	return m, nil
 }
 
-// squares reads a time window between square brackets.
+// squares parses a time window between square brackets.
 func (p *parser) squares() (*Window, error) {
 	var s Spec
 	for {
@@ -491,7 +491,7 @@ func (p *parser) squares() (*Window, error) {
 	return &w, nil
 }
 
-// windowPart reads one part of a window.
+// windowPart parses one part of a window.
 func (p *parser) windowPart(s *Spec) error {
 	part, text := partRange, p.lex.text
 	switch p.lex.tok {
@@ -522,7 +522,7 @@ func (p *parser) windowPart(s *Spec) error {
 	if *old != "" && *old != text {
 		a, b := *old, text
 		if part == partSamples || part == partOffset {
-			a, b = b, a // as C has them
+			a, b = b, a // as in C
 		}
 		return messagef("Invalid second %s requested - \"%s\" vs \"%s\"", partNames[part], a, b)
 	}
@@ -531,7 +531,7 @@ func (p *parser) windowPart(s *Spec) error {
 	return nil
 }
 
-// partNames are what the messages call the parts.
+// partNames are the names of the parts in messages.
 var partNames = [...]string{
 	partInterval: "time delta", partZone: "timezone", partStart: "start time", partFinish: "end time",
 	partSamples: "sample count", partOffset: "time offset", partAlign: "alignment", partRange: "time range",

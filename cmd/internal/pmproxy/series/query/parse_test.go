@@ -181,7 +181,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// FuzzParse reads any text. What is accepted has a canonical form that is
+// FuzzParse parses any text. Accepted queries have a canonical form that is
 // accepted too.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{

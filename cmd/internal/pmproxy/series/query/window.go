@@ -28,41 +28,41 @@ const (
 // A Spec is a time window as text: the parts between square brackets, or the
 // parameters of a request. Empty parts are not given.
 type Spec struct {
-	Samples  string // how many samples: an integer
+	Samples  string // number of samples: an integer
 	Interval string // between samples: an interval
 	Start    string // a time
 	Finish   string // a time
 	Range    string // an interval that ends now
 	Align    string // a time
-	Offset   string // how many samples are left out first: an integer
+	Offset   string // number of samples to skip first: an integer
 	Zone     string // a time zone
 }
 
-// A Window says which samples of a series are wanted.
+// A Window selects samples of a series.
 type Window struct {
-	// Count is how many samples at most, 0 for all of them.
+	// Count is the maximum number of samples, 0 for all of them.
 	Count int
-	// Offset is how many samples are left out, before those that are counted.
+	// Offset is the number of samples to skip before Count applies.
 	Offset int
-	// Interval thins samples: of those between two times that are an interval
-	// apart only the last stays, with its own time. 0 keeps all.
+	// Interval thins samples: of the samples between two times an interval
+	// apart only the last is kept, with its own time. 0 keeps all.
 	Interval time.Duration
-	// Start and Finish are the first and the last time of a sample, zero if
-	// there is none. Both belong to the window.
+	// Start and Finish are the first and the last time of a sample, zero for no
+	// limit. Both are inclusive.
 	Start, Finish pcp.Timestamp
-	// Align moves the times for Interval: one of them is Align.
+	// Align shifts the times for Interval, so that Align is one of them.
 	Align pcp.Timestamp
-	// Newest says that only a count is given: samples are the newest ones,
+	// Newest reports whether only a count is given: samples are the newest,
 	// newest first.
 	Newest bool
-	// Given says that a window is given at all; without it a query finds series
-	// and not their values.
+	// Given reports whether there is a window; without it a query returns
+	// series and not their values.
 	Given bool
 }
 
-// Parse reads the text of a window. Times are those of pmParseTimeWindow(3),
+// Parse parses the text of a window. Times are those of pmParseTimeWindow(3),
 // relative to now: seconds since 1970, dates after "@", intervals before now
-// after "-", dates in English. The errors are worded as those of /series/values.
+// after "-", dates in English. The errors have the messages of /series/values.
 func (s Spec) Parse(now time.Time, loc *time.Location) (Window, error) {
 	return s.parse(windowParser{now: pcp.TimestampOf(now), loc: loc})
 }
@@ -111,10 +111,10 @@ func (w *Window) finish(s Spec) {
 type windowParser struct {
 	now     pcp.Timestamp
 	loc     *time.Location
-	inQuery bool // errors are worded as those of a query
+	inQuery bool // errors have the messages of a query
 }
 
-// wording chooses between the two wordings of an error.
+// wording chooses between the two messages of an error.
 func (p *windowParser) wording(query, request string) string {
 	if p.inQuery {
 		return query
@@ -128,7 +128,7 @@ func (p *windowParser) set(w *Window, part windowPart, text string) (err error) 
 		if w.Interval, err = pcptime.ParseInterval(text); err != nil {
 			return messagef("Cannot parse time delta with pmParseHighResInterval:\n%w", err)
 		}
-	case partZone: // pcptime.Zone takes any
+	case partZone: // pcptime.Zone accepts any
 	case partStart:
 		w.Start, err = p.time(text, "start ")
 	case partFinish:
@@ -153,9 +153,8 @@ func (p *windowParser) set(w *Window, part windowPart, text string) (err error) 
 	return err
 }
 
-// time reads a time, of which end says which it is. The C library reads intervals as those since 1970, which
-// are seconds since then, and intervals before the end as those before the end
-// of time; here these are before now.
+// time parses a time; end is "start" or "finish". The C library interprets intervals as seconds since 1970,
+// and intervals before the end as relative to the end of time; here both are relative to now.
 func (p *windowParser) time(text, end string) (pcp.Timestamp, error) {
 	if i := ctext.SkipSpace(text, 0); i < len(text) && text[i] == '-' {
 		t, err := pcptime.ParseTime(text, pcp.Timestamp{}, p.now, p.loc)

@@ -1,4 +1,4 @@
-// Package seriestest has a store of series in memory, for tests of what stands on one.
+// Package seriestest provides an in-memory store of series, for tests of packages that use a store.
 //
 //	store := seriestest.New()
 //	id := store.AddMetric("kernel.all.load", desc, `{"hostname":"h"}`, "/archives/h", "h")
@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// A Store is a [series.Store] in memory, to which a test adds what it needs.
+// A Store is a [series.Store] in memory, to which a test adds series.
 type Store struct {
 	mu       sync.Mutex
 	closed   bool
@@ -53,8 +53,9 @@ func New() *Store {
 	}
 }
 
-// AddMetric adds a metric of a source and returns the identifier of its series. Labels are JSON, those of the
-// context, which say which source it is. Contexts are the names of the source. It panics if labels are wrong.
+// AddMetric adds a metric of a source and returns the identifier of its series. Labels are the JSON of the
+// context's labels, which identify the source. Contexts are the names of the source. It panics if labels are
+// invalid.
 func (s *Store) AddMetric(name string, desc pcp.Desc, labels string, contexts ...string) sid.ID {
 	set, err := pcp.ParseLabels(labels, pcp.LabelContext)
 	if err != nil {
@@ -77,8 +78,8 @@ func (s *Store) AddMetric(name string, desc pcp.Desc, labels string, contexts ..
 	return m.ID
 }
 
-// AddInstance adds an instance to a series and returns its identifier. Labels are JSON, those of
-// the instance itself, "" if it has none. It panics if labels are wrong or there is no such series.
+// AddInstance adds an instance to a series and returns its identifier. Labels are the JSON of the
+// instance's own labels, or "". It panics if labels are invalid or the series does not exist.
 func (s *Store) AddInstance(id sid.ID, inst int32, name, labels string) sid.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,12 +112,12 @@ func (s *Store) AddInstance(id sid.ID, inst int32, name, labels string) sid.ID {
 	return in.ID
 }
 
-// Append adds a sample of a series, which must be later than those before.
+// Append adds a sample to a series. It must be later than the existing ones.
 func (s *Store) Append(id sid.ID, t pcp.Timestamp, values ...series.InstValue) {
 	s.AppendSample(series.Sample{Series: id, Time: t, Values: values})
 }
 
-// AppendSample adds a sample, perhaps of an error.
+// AppendSample adds a sample, which may be an error.
 func (s *Store) AppendSample(sample series.Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +128,7 @@ func (s *Store) AppendSample(sample series.Sample) {
 	m.samples = append(m.samples, sample)
 }
 
-// strings calls f with the strings that a series has in a field.
+// strings calls f with the strings of a series' field.
 func (s *Store) strings(m *metric, field series.Field, label string, f func(string)) {
 	each := func(list []pcp.Label) {
 		for _, l := range list {
@@ -312,7 +313,7 @@ func (s *Store) Values(ctx context.Context, ids []sid.ID, w series.Window) iter.
 	}
 }
 
-// choose returns the samples of a window.
+// choose returns the samples that a window selects.
 func choose(all []series.Sample, w series.Window) []series.Sample {
 	if w.Newest {
 		list := slices.Clone(all[max(0, len(all)-w.Count):])

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Size is the length of an identifier in bytes. As text it has twice as many digits.
+// Size is the length of an identifier in bytes. Its text has twice as many digits.
 const Size = sha1.Size
 
 // An ID identifies a series, an instance, a source or a string.
@@ -18,11 +18,10 @@ type ID [Size]byte
 // ErrInvalid is the error of Parse.
 var ErrInvalid = errors.New("invalid SID")
 
-// String returns the 40 hexadecimal digits that users see.
+// String returns the identifier as 40 hexadecimal digits.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// IsZero reports whether id identifies nothing. It is also the source of series that
-// were made from an expression.
+// IsZero reports whether id is the zero ID, which is also the source of expressions.
 func (id ID) IsZero() bool { return id == ID{} }
 
 // Compare orders identifiers by their bytes.
@@ -35,7 +34,7 @@ func (id ID) Compare(other ID) int {
 	return 0
 }
 
-// Parse reads 40 hexadecimal digits of either case. Its error wraps [ErrInvalid].
+// Parse parses 40 hexadecimal digits of either case. Its error wraps [ErrInvalid].
 func Parse(s string) (ID, error) {
 	var id ID
 	if len(s) != hex.EncodedLen(Size) {
@@ -47,27 +46,28 @@ func Parse(s string) (ID, error) {
 	return id, nil
 }
 
-// String identifies a string: the name of a metric, an instance, a context or a label, or the
-// value of a label as JSON.
+// String returns the identifier of a string: the name of a metric, an instance, a context or
+// a label, or the value of a label as JSON.
 func String(s string) ID {
 	return sum(`{"series":"string","value":"`, s, `"}`)
 }
 
-// Source identifies a host or archive by the identifying labels of its context.
+// Source returns the identifier of a host or archive, from the identifying labels of its context.
 func Source(labels string) ID {
 	return sum(`{"series":"source","labels":`, labels, `}`)
 }
 
-// Metric identifies a metric with one of its names: one that has several is as many series.
-// Labels are those of [Labels] of its context, domain, instance domain, cluster and item, in
-// this order.
+// Metric returns the identifier of a metric with one of its names: each name is a series of
+// its own. Labels are the result of [Labels] for its context, domain, instance domain,
+// cluster and item, in this order.
 func Metric(name, labels string, desc pcp.Desc) ID {
 	return sum(`{"series":"metric","name":"`, name, `","labels":`, labels,
 		`,"semantics":"`, desc.Sem.String(), `","type":"`, desc.Type.String(), `","units":"`, desc.Units.String(), `"}`)
 }
 
-// Instance identifies an instance. Labels are those of [Labels] of its context, domain,
-// instance domain and itself, in this order. The instance domain is not part of it: instances of the same name and labels in two domains of a host are one.
+// Instance returns the identifier of an instance. Labels are the result of [Labels] for its context, domain, instance
+// domain and itself, in this order. The instance domain is not included: instances of the same name and labels in two
+// domains of a host have the same identifier.
 func Instance(name, labels string) ID {
 	return sum(`{"series":"instance","name":"`, name, `","labels":`, labels, `}`)
 }
@@ -85,7 +85,7 @@ func sum(parts ...string) ID {
 }
 
 // Labels returns the JSON of the identifying labels of sets, merged, the lowest precedence
-// first: "null" if there are no sets. It is an error if there are more labels than can be.
+// first: "null" if there are no sets. Too many labels are an error.
 func Labels(sets ...pcp.LabelSet) (string, error) {
 	merged, err := pcp.MergeLabels(sets, func(l pcp.Label) bool { return l.Flags&pcp.LabelOptional == 0 })
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// TestTexts says of what text each identifier is the digest.
+// TestTexts lists the text from which each identifier is computed.
 func TestTexts(t *testing.T) {
 	f := func(got ID, text string) {
 		t.Helper()
