@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// instancesTimeout is how long somebody who has pressed a key may wait.
+// instancesTimeout is the longest wait after a key press.
 const instancesTimeout = time.Second
 
 // wantsInstances reports whether the argument of an option is a list of
@@ -84,7 +84,7 @@ func find(ctx context.Context, env *cli.Env, host, archive, metric string) ([]pc
 	}
 	defer c.Close()
 	set := new(derive.Set)
-	_ = set.LoadInstalled(env.Config()) // completion has nothing to say about files
+	_ = set.LoadInstalled(env.Config()) // completion does not report errors in files
 	c.UseDerived(set, nil)
 	ids, err := c.LookupName(ctx, metric)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestCommandPage(t *testing.T) {
 	}
 }
 
-// TestTopics formats the pages of section 5 with man, which warns of what is wrong.
+// TestTopics formats the pages of section 5 with man, which warns of errors.
 func TestTopics(t *testing.T) {
 	for _, topic := range Topics() {
 		text, ok := Topic(topic)

@@ -227,8 +227,8 @@ func (p *page) text(text string) {
 	}
 }
 
-// blocks splits a text at empty lines, before headings and entries, and between what
-// is indented and what is not. No block is empty.
+// blocks splits a text at empty lines, before headings and entries, and between
+// indented and other lines. No block is empty.
 func blocks(text string) [][]string {
 	var all [][]string
 	var block []string
@@ -253,7 +253,7 @@ func blocks(text string) [][]string {
 			end()
 			continue
 		case entry && indented(line):
-			block = append(block, strings.TrimSpace(line)) // the entry goes on
+			block = append(block, strings.TrimSpace(line)) // the entry continues
 			continue
 		case indented(line) != literal, strings.HasPrefix(line, "# "), strings.HasPrefix(line, "- "):
 			end()

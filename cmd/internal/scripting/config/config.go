@@ -95,8 +95,8 @@ func run(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// unset leaves those names out that the environment has: a list is of what the
-// file says, and that pmconfig takes only for the others.
+// unset removes the names that the environment has: a list shows values of the
+// file, which pmconfig uses only for the others.
 func (r *report) unset(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return r.env.IsSet(name) || r.shell && name == "SHELL"

@@ -39,7 +39,7 @@ conditions exclude.`,
 	Run:         run,
 }
 
-// options are what the arguments say.
+// options are those of the arguments.
 type options struct {
 	cfg     cpp.Config
 	defines []string

@@ -38,8 +38,8 @@ func usage(env *cli.Env) int {
 	return 1
 }
 
-// run reads its arguments as pmdate does: the last one is the format, and what
-// comes before it are offsets.
+// run reads its arguments as pmdate does: the last one is the format, and those
+// before it are offsets.
 func run(env *cli.Env, now time.Time) int {
 	if len(env.Args) == 0 || env.Args[0] == "-?" || env.Args[0] == "--help" {
 		return usage(env)

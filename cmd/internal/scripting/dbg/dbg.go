@@ -55,7 +55,8 @@ func run(_ context.Context, env *cli.Env) int {
 		return true
 	}})
 	if asked {
-		// Here -D asks what it means, and that is answered whatever else there is.
+		// Here -D asks for the meaning of its argument, and gets the answer
+		// whatever the other arguments are.
 		bits, ok := parseOld(question)
 		if !ok {
 			return env.Fatalf("unrecognized debug option specification (%s)", question)

@@ -7,8 +7,8 @@ type debugOption struct {
 	text string
 }
 
-// debugOptions are in the order of the fields of pmDebugOptions. Names, bits
-// and texts are what scripts and debuggers know from pmdbg -l; do not change.
+// debugOptions are in the order of the fields of pmDebugOptions. Scripts and
+// debuggers know the names, bits and texts from pmdbg -l; do not change them.
 var debugOptions = [...]debugOption{
 	{"pdu", 1 << 0, "PDU traffic at the Xmit and Recv level"},
 	{"fetch", 1 << 1, "Results from pmFetch"},

@@ -97,7 +97,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 1
 }
 
-// A filter is what a predicate says.
+// A filter is a parsed predicate.
 type filter struct {
 	env        *cli.Env
 	ctime      bool

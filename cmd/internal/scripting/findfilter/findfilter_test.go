@@ -56,7 +56,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// files makes files of some ages and returns the paths, and one that is not there.
+// files makes files of some ages and returns the paths, and that of a missing
+// file.
 func files(t *testing.T) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -101,7 +102,7 @@ func TestFilter(t *testing.T) {
 			}
 		}
 	}
-	// All changed just now, whatever they say.
+	// All changed just now, whatever their times.
 	stdout, stderr, status := call(strings.NewReader(list), "find-filter", "-v", "ctime", "-0:0:5")
 	if n := strings.Count(stdout, "\n"); n != len(paths)-1 || status != 0 {
 		t.Errorf("ctime -0:0:5: %d of %d, exit %d", n, len(paths)-1, status)

@@ -29,7 +29,7 @@ type entry struct {
 	hidden bool
 }
 
-// A script is what a configuration says about one.
+// A script is the configuration of a script.
 type script struct {
 	entries  []entry
 	synopsis string
@@ -44,7 +44,7 @@ type reader struct {
 	line   int
 }
 
-// errLine says that a line was wrong and has been reported.
+// errLine means that a line was wrong and has been reported.
 var errLine = fmt.Errorf("bad line")
 
 func (r *reader) read(in io.Reader) error {
@@ -167,7 +167,7 @@ func (r *reader) option(line string) error {
 	return nil
 }
 
-// noName is the name of an argument that is there and has none.
+// noName is the name of an argument without a name.
 const noName = "\x00"
 
 // both takes an option with a short and a long form: first, which has a comma
@@ -273,8 +273,8 @@ func (s *script) usage(name string) string {
 	return b.String()
 }
 
-// options returns what to parse arguments with: each form by itself, as the
-// short ones may be listed apart. Name tells how to call the option then.
+// options returns the options for parsing: each form by itself, as the short
+// ones may be listed apart. Name returns the name of an option then.
 func (s *script) options() (opts []cli.Option, name func(*cli.Option) string) {
 	short := ""
 	if s.short != nil {

@@ -52,7 +52,7 @@ func run(ctx context.Context, env *cli.Env) int {
 }
 
 // fullName returns the name that the first address of a host has, or that
-// address if it has none, or name itself if there is no such host
+// address if it has no name, or name itself if there is no such host
 // (getnameinfo(3) without NI_NAMEREQD).
 func fullName(ctx context.Context, name string) string {
 	addrs, err := net.DefaultResolver.LookupHost(ctx, name)

@@ -112,7 +112,7 @@ func run(_ context.Context, env *cli.Env) int {
 	}
 	p.out = append(p.out, '\n')
 	if file == nil {
-		env.Stdout.Write(p.out) // main says what is wrong with it
+		env.Stdout.Write(p.out) // main reports an error
 		return 0
 	}
 	if fi, err := file.Stat(); err == nil && fi.Mode().IsRegular() {
@@ -126,7 +126,7 @@ func run(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// cannot says what is wrong with a file, and returns the exit status.
+// cannot prints the error of a file, and returns the exit status.
 func cannot(env *cli.Env, path string, err error) int {
 	fmt.Fprintf(env.Stderr, "%s: %s\n", path, cli.ErrText(err))
 	return 2
@@ -170,7 +170,7 @@ func read(r io.Reader, commas bool) ([]byte, error) {
 	return nil, fmt.Errorf("line %d, column %d: %s: %w", line, column, syntax.Error(), -pcp.Error(syscall.EINVAL))
 }
 
-// unfinished is what package json says of text that could go on.
+// unfinished is the error of package json for text that ends too early.
 const unfinished = "unexpected end of JSON input"
 
 // separate returns text with one comma between each two elements of an array, and none elsewhere in it.

@@ -22,7 +22,7 @@ func pmjson(in, name string, args ...string) (out, problem string, status int) {
 	return stdout.String(), stderr.String(), status
 }
 
-// TestInvalid gives it what the C tool takes, or prints a part of.
+// TestInvalid has text that the C tool accepts, or prints a part of.
 func TestInvalid(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestCommas(t *testing.T) {
 	}
 }
 
-// TestFiles checks that a file is only replaced by what is JSON, its own too.
+// TestFiles checks that a file is only replaced by valid JSON, its own too.
 func TestFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	check := func(want string) {
@@ -97,7 +97,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// FuzzPrint checks that what is printed is the same value, and that short stays short.
+// FuzzPrint checks that the output is the same value, and that short stays short.
 func FuzzPrint(f *testing.F) {
 	for _, s := range []string{
 		"null", `"a\"b\\"`, "[]", "{}", " [1 , -2.5e+7,true ] ", `{"a" : {"b":[{}, []]}, "":"\u00e9"}`, `[[[]],{"a":{}}]`, "\t1\n",

@@ -10,7 +10,7 @@ const width = 4
 
 // A printer lays out a value, which is known to be JSON.
 type printer struct {
-	rest    []byte // what has not been printed
+	rest    []byte // not printed yet
 	out     []byte
 	minimal bool
 }
@@ -68,7 +68,7 @@ func (p *printer) blanks(level int) {
 	p.out = append(p.out, strings.Repeat(" ", width*level)...)
 }
 
-// json prints a value as JSON. As in the C tool, one that has nothing in it has blanks.
+// json prints a value as JSON. As in the C tool, an empty one has blanks.
 func (p *printer) json(level int) {
 	open := p.skip()
 	if open != '{' && open != '[' {

@@ -138,7 +138,7 @@ func owner(cfg *config.Config) (uid, gid int) {
 	return uid, gid
 }
 
-// lock waits up to three seconds for others who post.
+// lock waits up to three seconds for other posters.
 func lock(f *os.File) (err error) {
 	for range 3 {
 		err = syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: syscall.F_WRLCK})

@@ -13,7 +13,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// call runs a command and returns what it became, with its arguments, or what it said.
+// call runs a command and returns the program that it became, with its arguments, or
+// its output.
 func call(t *testing.T, c *cli.Command, name string, environ map[string]string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer

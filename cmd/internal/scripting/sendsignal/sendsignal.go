@@ -48,7 +48,7 @@ file in PCP's directory for such files, as pmcd and pmlogger do.`,
 // names are the signals that PCP's programs take on each system.
 const names = "HUP USR1 USR2 TERM KILL"
 
-// settings are what the command line says.
+// settings are those of the command line.
 type settings struct {
 	all, list, dry, program bool
 	signal                  string
@@ -107,7 +107,8 @@ func run(_ context.Context, env *cli.Env) int {
 				text = cli.ErrText(err)
 			}
 			if env.Classic() && !errors.Is(err, errNumber) {
-				// As in C, where the shell says so: scripts look for it behind the path of pmsignal.
+				// As in C, where the shell prints the message: scripts look for it behind the path
+				// of pmsignal.
 				env.FlushOut()
 				fmt.Fprintf(env.Stderr, "%s: kill: (%s) - %s\n", cmp.Or(env.Program, env.ProgName()), pid, text)
 				status = 1

@@ -24,8 +24,9 @@ var Command = &cli.Command{
 	Run:         run,
 }
 
-// run waits for as long as its argument says. As with pmsleep, which reads no
-// options, one that is not an interval gets a message, and the exit status is 0.
+// run waits for the interval that its argument gives. As with pmsleep, which
+// reads no options, an invalid interval gets a message, and the exit status is
+// 0.
 func run(ctx context.Context, env *cli.Env) int {
 	env.Debug()
 	if len(env.Args) != 1 {
