@@ -44,8 +44,9 @@ var asks = map[string][]string{
 	"export-graphite": {"-h", "local:", "kernel.all.load"},
 }
 
-// TestNoCollector calls each command that reads metrics of a collector where there is none: under "pcp" each says so in
-// the same words, and what to do next. By its classic name it says only what the C tool says.
+// TestNoCollector calls each command that reads metrics of a collector where there is none: under
+// "pcp" each prints the same message, with what to do next. By its classic name it prints only the
+// message of the C tool.
 func TestNoCollector(t *testing.T) {
 	dir, err := os.MkdirTemp("", "none") // the path of a socket must be short
 	if err != nil {
@@ -101,7 +102,7 @@ func TestNoCollector(t *testing.T) {
 			if got := stderrUntil(t, dir, vars, want, "pcp", slices.Concat(strings.Fields(c.Name), args)...); !strings.Contains(got, want) {
 				t.Errorf("pcp %s: %q\nlacks %q", c.Name, got, want)
 			}
-			if c.Link == "" || c.Name == "logger" || c.Name == "ie" { // daemons log what is wrong
+			if c.Link == "" || c.Name == "logger" || c.Name == "ie" { // daemons log errors
 				return
 			}
 			if got := stderrUntil(t, dir, vars, want, c.Link, args...); strings.Contains(got, "no collector answers") {
@@ -112,7 +113,8 @@ func TestNoCollector(t *testing.T) {
 	all.Wait()
 }
 
-// stderrUntil runs our program until it ends, or has printed a text, and returns what it printed on standard error.
+// stderrUntil runs our program until it ends, or has printed a text, and returns its standard
+// error.
 func stderrUntil(t *testing.T, dir string, vars []string, text, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -129,7 +131,7 @@ func stderrUntil(t *testing.T, dir string, vars []string, text, name string, arg
 	return w.buf.String()
 }
 
-// A watcher keeps what is written, and calls found once it has a text.
+// A watcher keeps the data written, and calls found once it has a text.
 type watcher struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer
@@ -147,8 +149,8 @@ func (w *watcher) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestNoRight asks a collector for processes that does not know who asks: each command says so in the same words, and
-// how it is told.
+// TestNoRight asks for processes from a collector that does not know the user: each command prints
+// the same message, and how to identify the user.
 func TestNoRight(t *testing.T) {
 	dir, err := os.MkdirTemp("", "up")
 	if err != nil {
@@ -203,7 +205,8 @@ func TestNoRight(t *testing.T) {
 	}
 }
 
-// TestWebServer connects to a web server, which waits for a request: that is said long before the connection times out.
+// TestWebServer connects to a web server, which waits for a request: the message is printed long
+// before the connection times out.
 func TestWebServer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -221,8 +224,8 @@ func TestWebServer(t *testing.T) {
 	}
 }
 
-// TestNothingRecorded asks for the past where there is none: the commands that then read what pmlogger recorded of this
-// host all say so in the same words.
+// TestNothingRecorded asks for the past where there is none: the commands that then read pmlogger's
+// archives of this host all print the same message.
 func TestNothingRecorded(t *testing.T) {
 	dir := t.TempDir()
 	vars := []string{"PCP_LOG_DIR=" + dir, "PCP_ARCHIVE_DIR=" + dir + "/pmlogger", "HOME=" + dir, "XDG_STATE_HOME=" + dir + "/state", "PCP_CONF=/dev/null"}

@@ -17,8 +17,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
-// TestAlertsPage runs each line for the shell that docs/alerts.md has, with the rules and receivers of that page. What would
-// go on until it is stopped ends after the first evaluation.
+// TestAlertsPage runs each line for the shell that docs/alerts.md has, with the rules and receivers
+// of that page. Lines that would run until stopped end after the first evaluation.
 func TestAlertsPage(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the page is about metrics of Linux")
@@ -58,7 +58,7 @@ func TestAlertsPage(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	// up runs a collector until what it is for is done.
+	// up runs a collector during a call of during.
 	up := func(line string, during func()) {
 		t.Helper()
 		cmd := exec.Command("sh", "-c", "exec "+line)

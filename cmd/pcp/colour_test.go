@@ -25,8 +25,9 @@ import (
 // colour is a code that sets a colour of a terminal (select graphic rendition).
 var colour = regexp.MustCompile("\x1b\\[([0-9]+;)*(3[0-8]|4[0-8]|9[0-7]|10[0-7])(;[0-9]+)*m")
 
-// TestNoColour runs what draws in colours on a terminal: with NO_COLOR, on a terminal that has none, and into a pipe there
-// are none. That there are some else shows that the test can see them.
+// TestNoColour runs the commands that use colours on a terminal: with NO_COLOR, on a terminal
+// without colours, and into a pipe they print none. Otherwise they print some, which shows that the
+// test can see them.
 func TestNoColour(t *testing.T) {
 	pcp := program(t)
 	dir := t.TempDir()

@@ -89,7 +89,8 @@ func (a *oddAgent) Children(_ context.Context, _ string, traverse bool) ([]pmns.
 	return list, nil
 }
 
-// hostileWords are what a shell could take for commands that make the file PWNED. Each begins with letters of its own.
+// hostileWords are words that a shell could take for commands that make the file PWNED. Each begins
+// with letters of its own.
 var hostileWords = []string{
 	"aa$(touch PWNED)x", "bb`touch PWNED`x", "cc;touch PWNED;x", "dd&&touch PWNED #x", "ee${x:-$(touch PWNED)}", "ff(touch PWNED)x",
 	"gg|touch PWNED", "hh<(touch PWNED)x", "ii=(touch PWNED)x", "jj'$(touch PWNED)'x", `kk"$(touch PWNED)"x`, `ll\$(touch PWNED)x`,
@@ -110,8 +111,9 @@ var shells = []shell{
 	{"fish", []string{"-N", "-i"}, "source %s"},
 }
 
-// TestCompletionRunsNothing presses Tab in each shell where a name of a metric, an instance, a host or an archive is a command to it. What
-// Tab inserts is that name as one word, when the line is run too, and nothing else is ever run.
+// TestCompletionRunsNothing presses Tab in each shell where a name of a metric, an instance, a host
+// or an archive is a command to it. Tab inserts that name as one word, also when the line is run,
+// and nothing else is ever run.
 func TestCompletionRunsNothing(t *testing.T) {
 	real := program(t)
 	a := &oddAgent{names: append([]string{"plain"}, hostileWords...)}
@@ -188,7 +190,8 @@ type session struct {
 	screen []byte
 }
 
-// startShell starts a shell in a directory of its own. There, pcp is a script that notes its arguments, but for what completion calls.
+// startShell starts a shell in a directory of its own. There, pcp is a script that records its
+// arguments, except in calls by completion.
 func startShell(t *testing.T, sh shell, path, real, socket string) *session {
 	t.Helper()
 	s := &session{t: t, name: sh.name, dir: t.TempDir()}

@@ -14,8 +14,8 @@ import (
 )
 
 // controller starts a time control at $CONTROL for one tool that shows an archive.
-// When the tool has come the control does what the arguments say, one after the other,
-// each when what is before it is done; then it ends, and with it the tool.
+// When the tool has connected, the control does the actions of the arguments in order,
+// each after the end of the one before; then it ends, and with it the tool.
 //
 //	controller play prev 'goto @10:20:30' next 'delta 2' 'zone UTC'
 func controller(ts *testscript.TestScript, _ bool, actions []string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/go-pcp/pcp/getopt"
 )
 
-// callOptions are the options that stand before the name of a command. But for the
-// last ones each is handed on in a variable of the environment.
+// callOptions are the options before the name of a command. Each except the last
+// ones is passed on in a variable of the environment.
 var callOptions = []cli.Option{
 	cli.Heading("Summary Options"),
 	cli.OptArchive,
@@ -40,7 +40,7 @@ var callOptions = []cli.Option{
 	cli.OptVersion,
 }
 
-// callVariables are the variables that stand for options (pmGetOptions(3)).
+// callVariables are the variables that represent options (pmGetOptions(3)).
 var callVariables = map[string]string{
 	"align": "PCP_ALIGN_TIME", "archive": "PCP_ARCHIVE", "debug": "PCP_DEBUG", "guimode": "PCP_GUIMODE", "host": "PCP_HOST",
 	"local-PMDA": "PCP_LOCALMODE", "namespace": "PCP_NAMESPACE", "origin": "PCP_ORIGIN_TIME", "guiport": "PCP_GUIPORT",
@@ -57,8 +57,8 @@ type call struct {
 	optioned bool // there were options at all
 }
 
-// dispatch makes env that of the command which the arguments of pcp ask for. What is
-// not a command of this program, dispatch does itself, and then returns true and the
+// dispatch sets env for the command that the arguments of pcp name. Anything else
+// than a command of this program dispatch does itself, and then returns true and the
 // exit status.
 func dispatch(env *cli.Env, setenv func(name, value string)) (status int, done bool) {
 	env.Name = "pcp"
@@ -183,14 +183,14 @@ func (c *call) begin(command *cli.Command, args []string) (status int, done bool
 	c.env.Command = command
 	c.env.Args = slices.Concat(c.options, args)
 	c.env.Name = "pcp " + command.Name
-	if command.Through() { // which prints what the C program does
+	if command.Through() { // its output is that of the C program
 		c.env.Name, c.env.ByName = command.Link, true
 	}
 	return 0, false
 }
 
-// replace goes on as another program, which gets the environment that pcp.env(5)
-// makes.
+// replace continues as another program, which gets the environment that
+// pcp.env(5) makes.
 func (c *call) replace(path string, args []string) (status int, done bool) {
 	err := c.env.Replace(path, slices.Concat(c.options, args), c.env.Config().Environ())
 	return c.env.Fatalf("cannot run %s: %s", path, cli.ErrText(err)), true

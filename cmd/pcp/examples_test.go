@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/getopt"
 )
 
-// TestExamples checks that each command has examples, but for agents' programs,
-// and that they name it and options that it has.
+// TestExamples checks that each command except agents' programs has examples,
+// and that they name it and only options of the command.
 func TestExamples(t *testing.T) {
 	table := commands()
 	each(table, func(c *cli.Command) {

@@ -43,7 +43,8 @@ func TestSynonyms(t *testing.T) {
 	}
 }
 
-// TestReadme checks what README tells a newcomer first: what pcp alone does, and what building needs.
+// TestReadme checks the beginning of README: the effect of pcp alone, and the requirements for
+// building.
 func TestReadme(t *testing.T) {
 	b, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// TestForeign checks that what is said about names from elsewhere names commands
-// that there are, and that none of these names is one of them.
+// TestForeign checks that the messages about names from elsewhere name existing
+// commands, and that no command has such a name.
 func TestForeign(t *testing.T) {
 	table := commands()
 	for name, use := range cli.ForeignNames() {

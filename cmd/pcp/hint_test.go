@@ -11,8 +11,9 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
 )
 
-// TestHints names a metric that is spelt almost right to each command that takes names of metrics. Under "pcp" they say
-// which one may be meant; under their classic names they print what the C tools do.
+// TestHints names a metric that is spelt almost right to each command that takes names of metrics.
+// Under "pcp" they suggest the right name; under their classic names they print the C tools'
+// output.
 func TestHints(t *testing.T) {
 	pcp := program(t)
 	dir := t.TempDir()
@@ -34,7 +35,7 @@ func TestHints(t *testing.T) {
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		_ = cmd.Run()
-		if args[0] == "top" { // what it draws for a metric
+		if args[0] == "top" { // its screen for a metric
 			return out.String()
 		}
 		if strings.Contains(out.String(), "did you mean") {

@@ -48,7 +48,7 @@ var effects = []string{"\x1b]0;PWNED", "\x1b]52", "\x1b[77;77H", "\u009b", "\x0e
 // seen is what a terminal shows of them.
 const seen = "?]0;PWNED?"
 
-// sequence is a sequence of a terminal; style is one that only sets colours and the like.
+// sequence is a sequence of a terminal; style only sets colours and the like.
 var (
 	sequence = regexp.MustCompile("\x1b(\\[[0-9;?<>=]*[ -/]*[@-~]|\\][^\a\x1b]*(\a|\x1b\\\\)|[PX^_][^\x1b]*\x1b\\\\|[ -/]*[0-~])?")
 	style    = regexp.MustCompile("^\x1b\\[[0-9;]*m$")
@@ -58,8 +58,8 @@ var (
 var drawing = map[string]bool{"top": true, "atop": true, "dstat": true, "dbpmda": true, "lc": true, "ie": true, "ieconf": true, "replay": true}
 
 // TestHostileTerminal starts every command on a terminal, with a collector, archives, files and arguments whose texts are sequences of
-// terminals. What arrives at the terminal has none of these, and no other sequence but those that the command means. A new command
-// is tested without a line here, unless it draws.
+// terminals. The output to the terminal has none of these, and only sequences that the command
+// itself sends. A new command is tested without a line here, unless it draws.
 func TestHostileTerminal(t *testing.T) {
 	h := newHostile(t)
 	shown := make(map[string]bool)
@@ -132,12 +132,12 @@ var mustShow = []string{
 	"iostat", "mmvdump", "search", "archive ls", "agent list", "ie", "event",
 }
 
-// shows reports whether what the terminal gets has a text of the sources.
+// shows reports whether the output to the terminal has a text of the sources.
 func shows(c *cli.Command, out string) bool {
 	return strings.Contains(out, seen) || c.Name == "top" && strings.Contains(out, "]0;PWNED")
 }
 
-// A hostileWorld is what the commands have to do with.
+// A hostileWorld is the environment of the commands.
 type hostileWorld struct {
 	dir      string // with all files
 	socket   string
@@ -207,7 +207,7 @@ func (h *hostileWorld) conf(t *testing.T) string {
 	return path
 }
 
-// lines returns the arguments with which a command is started: as its options and its synopsis say that it takes them.
+// lines returns the arguments for a command, according to its options and its synopsis.
 func (h *hostileWorld) lines(c *cli.Command) [][]string {
 	has := func(long string) bool {
 		return slices.ContainsFunc(c.Options, func(o cli.Option) bool { return o.Long == long })
@@ -244,7 +244,7 @@ func (h *hostileWorld) lines(c *cli.Command) [][]string {
 	lines = append(lines, special[c.Name]...)
 	archives := h.archives
 	if !longtest.Enabled() {
-		archives = archives[:2] // what almost all that take archives find something in
+		archives = archives[:2] // enough for almost all commands that take archives
 	}
 	for _, a := range archives {
 		if has("archive") {
@@ -263,7 +263,7 @@ func (h *hostileWorld) lines(c *cli.Command) [][]string {
 	return lines
 }
 
-// special are lines beside those that all commands get.
+// special are lines in addition to those that all commands get.
 var special = map[string][][]string{
 	"info":        {{"-dfmtTlIx"}, {"-dfmtTlxa", "events"}},
 	"probe":       {{"-I", "sample.colour"}},
@@ -288,8 +288,9 @@ var special = map[string][][]string{
 // patience is how long a command may run that does not end by itself.
 const patience = time.Second
 
-// run runs a command on a terminal, and returns what the terminal gets. The first of args may be a setting of the environment. A command
-// that has not ended after a time is told to; one that has longer than usual, also when it has shown something hostile.
+// run runs a command on a terminal, and returns its output. The first of args may be a setting of
+// the environment. A command that has not ended after a time is stopped; with a longer time than
+// usual, also once it has shown something hostile.
 func (h *hostileWorld) run(t *testing.T, wait time.Duration, name, args []string) string {
 	t.Helper()
 	vars := h.vars
@@ -304,7 +305,7 @@ func (h *hostileWorld) run(t *testing.T, wait time.Duration, name, args []string
 	}
 	defer f.Close()
 	stop := func() {
-		io.WriteString(f, "\x04") // the end of the input, for what reads it
+		io.WriteString(f, "\x04") // the end of the input, for commands that read it
 		cmd.Process.Signal(syscall.SIGTERM)
 	}
 	end := time.AfterFunc(wait, stop)

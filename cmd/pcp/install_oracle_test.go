@@ -45,8 +45,8 @@ func (r *pcpTree) realScripts() {
 	}
 }
 
-// TestInstallTranscript holds what Install and Remove print, and what they leave,
-// against the same scripts with the real pmdaproc.sh.
+// TestInstallTranscript compares the output of Install and Remove, and the files
+// that they leave, with those of the same scripts with the real pmdaproc.sh.
 func TestInstallTranscript(t *testing.T) {
 	oracle.Require(t)
 	if os.Getuid() != 0 {

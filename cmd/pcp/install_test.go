@@ -287,7 +287,7 @@ The collector is not running: agent simple starts when it does.
 	r.want(0, "simple.color 3\n", "", r.pcp, "probe", "simple.color")
 }
 
-// state returns what is in the files that installing changes.
+// state returns the contents of the files that installing changes.
 func (r *pcpTree) state() map[string]string {
 	files := map[string]string{}
 	for _, dir := range []string{"etc", "var/pmns", "var/config"} {

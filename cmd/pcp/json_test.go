@@ -188,7 +188,7 @@ func TestJSON(t *testing.T) {
 	})
 }
 
-// fields calls fn with the name of each field of v, but for those of labels and columns.
+// fields calls fn with the name of each field of v, except those of labels and columns.
 func fields(v any, fn func(string)) {
 	switch v := v.(type) {
 	case map[string]any:

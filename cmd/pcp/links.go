@@ -95,8 +95,8 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// linkNames returns the names of links: pcp, and the classic names of commands but
-// for those that "pcp ns scripts" makes.
+// linkNames returns the names of links: pcp, and the classic names of commands
+// except those that "pcp ns scripts" makes.
 func linkNames(commands []*cli.Command) []string {
 	names := []string{"pcp"}
 	for _, c := range commands {

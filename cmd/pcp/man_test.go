@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/about/man"
 )
 
-// TestManualPages formats every page with man, which warns of what is wrong.
+// TestManualPages formats every page with man, which warns of errors.
 func TestManualPages(t *testing.T) {
 	if _, err := exec.LookPath("man"); err != nil {
 		t.Skip("SKIPPED: there is no man to format the pages with")

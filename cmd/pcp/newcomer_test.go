@@ -17,8 +17,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestNewcomer is what a newcomer types, and what is on the screen then, on a
-// machine that has nothing of PCP. UPDATE=1 writes the screens into the scripts.
+// TestNewcomer types a newcomer's commands on a machine that has nothing of PCP,
+// and compares the screens. UPDATE=1 writes the screens into the scripts.
 func TestNewcomer(t *testing.T) {
 	newcomer(t, "testdata/newcomer/alone", func(env *testscript.Env) {
 		port := strconv.Itoa(oracle.FreePort(t))
@@ -103,8 +103,7 @@ func noise(env *testscript.Env) string {
 }
 
 // showScreen runs a command line of pcp, and writes both of its outputs and its exit
-// status into the file "screen", with marks in place of what is different each
-// time.
+// status into the file "screen", with marks in place of parts that change each time.
 func showScreen(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec("pcp", args...)
 	text := ts.ReadFile("stdout") + ts.ReadFile("stderr")

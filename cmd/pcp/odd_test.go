@@ -17,10 +17,10 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
-// insides are what no user must see: a panic, what fmt prints for a wrong argument.
+// insides must not be shown to users: a panic, fmt's output for a wrong argument.
 var insides = regexp.MustCompile(`panic:|goroutine \d|runtime error|\.go:\d+|%!\w?\(`)
 
-// An outcome is what came of a command line.
+// An outcome is the result of a command line.
 type outcome struct {
 	out, err string
 	status   int
@@ -108,8 +108,8 @@ var peers = []peer{
 	}},
 }
 
-// TestStrangePeers has clients connect to peers that are not collectors: each says why
-// it cannot work, and what it connected to is named by those that name hosts.
+// TestStrangePeers has clients connect to peers that are not collectors: each prints
+// the reason of the failure, and those that name hosts name the peer.
 func TestStrangePeers(t *testing.T) {
 	lines := [][]string{
 		{"pminfo", "-f", "-h", "HOST", "kernel"},

@@ -26,8 +26,8 @@ func program(t *testing.T) string {
 	return path
 }
 
-// covered returns the setting that a program needs to note what runs of it, for
-// those who give it an environment of its own; nothing if that is not asked for.
+// covered returns the setting that a program needs to record its coverage, for
+// callers that set its environment; nil if coverage is off.
 func covered() []string {
 	if dir, ok := os.LookupEnv("GOCOVERDIR"); ok {
 		return []string{"GOCOVERDIR=" + dir}
@@ -92,7 +92,7 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// TestFullDisk checks that a tool fails, and says so once, if its output cannot be
+// TestFullDisk checks that a tool fails, with one message, if its output cannot be
 // written: those that notice at the end, and those that end early.
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -17,7 +17,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// TestReplayed records what "pcp up" does, at shorter intervals, and has commands show it. Each finds all metrics that it wants.
+// TestReplayed records as "pcp up" does, at shorter intervals, and has commands show the archive.
+// Each finds all metrics that it wants.
 func TestReplayed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the agents for processes and the kernel are for Linux")

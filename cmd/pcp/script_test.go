@@ -73,9 +73,9 @@ func transactions(ts *testscript.TestScript, _ bool, types []string) {
 	ts.Setenv("PCP_TXMON_KEY", strconv.Itoa(key))
 }
 
-// A collectorSpec says what a collector is for: each is one of a test's own.
+// A collectorSpec describes a collector of one test.
 type collectorSpec struct {
-	agents []string // beside pmcd: simple, sample
+	agents []string // besides pmcd: simple, sample
 	more   []pmcd.AgentSpec
 	tcp    bool
 	atEnd  func(func())

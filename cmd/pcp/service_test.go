@@ -127,7 +127,7 @@ func TestService(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// What pmcd does not take.
+	// A configuration that pmcd refuses.
 	write("pmcd.conf", "nonsense\n")
 	call(1, `.*pmcd: it ended \(.*\); see .*/pmcd.log`, "start", "pmcd")
 	call(1, ".*say what to do.*")

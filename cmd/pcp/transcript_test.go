@@ -17,7 +17,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 // TestTranscriptsOfC runs them with the C tools, where these are installed.
-// UPDATE=oracle writes what they print into the scripts.
+// UPDATE=oracle writes their output into the scripts.
 func TestTranscriptsOfC(t *testing.T) {
 	oracle.Require(t)
 	transcripts(t, twin.Transcript{Theirs: true}, os.Getenv("UPDATE") == "oracle")
