@@ -202,7 +202,7 @@ func TestStatusfile(t *testing.T) {
 	}
 }
 
-// TestTally sends numbers to an agent, and asks it what they make.
+// TestTally sends numbers to an agent, and fetches the resulting metrics.
 func TestTally(t *testing.T) {
 	m := newMachine(t)
 	c := m.serve(t, "tally", 404, "BIN/tally -d 404 -s DIR/in")

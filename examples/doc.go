@@ -1,2 +1,2 @@
-// Package examples has programs to learn from, one to a directory; README.md tells which shows what.
+// Package examples has programs to learn from, one to a directory; README.md lists their subjects.
 package examples

@@ -85,8 +85,8 @@ func (m *machine) command(t *testing.T, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts a program, waits for it to say want, and ends it by ctrl-C at the end of the
-// test: it must then return with status 0.
+// start starts a program, waits for it to print want, and ends it by ctrl-C at the end of
+// the test: it must then return with status 0.
 func (m *machine) start(t *testing.T, want, name string, args ...string) {
 	t.Helper()
 	cmd := m.command(t, name, args...)
@@ -227,7 +227,7 @@ func TestAcmeUnderRealPMCD(t *testing.T) {
 	t.Run("real tools", func(t *testing.T) { checkAcme(t, m.real) })
 }
 
-// eventually tries for a while what holds only once a program has got going.
+// eventually retries a check that may fail until a program is ready.
 func eventually(t *testing.T, what func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

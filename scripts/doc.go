@@ -1,2 +1,3 @@
-// Package scripts has what the Makefile runs; its tests are of the shell scripts.
+// Package scripts has the scripts of the Makefile; its tests are of the shell
+// scripts.
 package scripts

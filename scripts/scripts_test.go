@@ -18,7 +18,7 @@ Inst libpcp3 (6.0.3-1.1 Debian:12.8/stable [amd64])
 Inst pcp (6.0.3-1.1 Debian:12.8/stable [amd64])
 `
 
-// TestOraclePlan checks that scripts/oracle says what it is about to change.
+// TestOraclePlan checks that scripts/oracle prints its changes in advance.
 func TestOraclePlan(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()
@@ -34,8 +34,8 @@ func TestOraclePlan(t *testing.T) {
 	f("", "")
 }
 
-// machine makes a directory of programs that stand for those of a machine, which apt
-// would change as a script says.
+// machine makes a directory of programs in place of those of a machine, which apt
+// would change as a script describes.
 func machine(t *testing.T, simulation string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -54,7 +54,7 @@ func machine(t *testing.T, simulation string) (dir string) {
 }
 
 // TestOracleInstalls checks that upgrades are announced before anything is installed,
-// and that they, removals and machines without apt end as told.
+// and that they, removals and machines without apt end with the right status.
 func TestOracleInstalls(t *testing.T) {
 	f := func(simulation string, env []string, status int, says string, installs bool) {
 		t.Helper()

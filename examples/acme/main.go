@@ -1,5 +1,5 @@
 // Acme is a factory of the Acme Corporation: one machine makes anvils, rockets
-// and giant rubber bands in turn, and what is not being made waits.
+// and giant rubber bands in turn, and the other products wait.
 //
 //	go run ./examples/acme
 //	pminfo -m mmv.acme
@@ -84,7 +84,7 @@ func work(ctx context.Context) error {
 		case <-time.After(time.Duration(took) * time.Microsecond):
 		}
 		// With looks instances up by name. Where every nanosecond counts keep
-		// what it returns.
+		// its result.
 		count.With(names[product]).Inc()
 		machine.With(names[product]).Add(took)
 		for other, name := range names {

@@ -1,6 +1,6 @@
 // Batch works through a list of jobs with several workers, and keeps the
 // distribution of their times in a histogram. Its metrics outlive it, and the next run
-// goes on from their counts.
+// continues from their counts.
 //
 //	go run ./examples/batch -jobs 1000
 //	pminfo -f mmv.batch.job.time.stats mmv.batch.jobs

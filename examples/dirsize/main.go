@@ -31,7 +31,7 @@ func main() {
 	d.Main()
 }
 
-// A size is what was found in one directory.
+// A size is the contents of one directory.
 type size struct{ files, bytes uint64 }
 
 // An agent closes its snapshot at the end.
@@ -90,7 +90,7 @@ func read(ctx context.Context, dirs []string) ([]size, error) {
 				return ctx.Err()
 			}
 			if err != nil || !d.Type().IsRegular() {
-				return nil // what cannot be read does not count
+				return nil // unreadable files do not count
 			}
 			if info, err := d.Info(); err == nil {
 				sizes[i].files++

@@ -1,6 +1,6 @@
-// Download fetches one large file after the other, with a library that tells
-// nothing before a file is there. The time spent is an elapsed time: it grows while a
-// download runs, where a counter would stand still and then jump.
+// Download fetches one large file after the other, with a library that reports
+// nothing before a file is complete. The time spent is an elapsed time: it grows
+// while a download runs, where a counter would not change and then jump.
 //
 //	go run ./examples/download
 //	pmval -f2 mmv.download.time mmv.download.jumps

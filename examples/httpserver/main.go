@@ -1,5 +1,5 @@
 // Httpserver is an HTTP server that counts its requests by route and code, and
-// publishes what the Go runtime says about it. With -load it sends requests to itself.
+// publishes the metrics of the Go runtime. With -load it sends requests to itself.
 //
 //	go run ./examples/httpserver -load
 //	pmval -f1 mmv.httpserver.http.requests

@@ -46,10 +46,10 @@ type tail struct {
 func newAgent(domain int, path string, log *slog.Logger) (pmda.Agent, error) {
 	t := &tail{Queues: event.NewQueues(log), path: path, line: pcp.NewPMID(domain, 0, 2)}
 	var err error
-	if t.lines, err = t.New("lines", 64<<10); err != nil { // clients that are slow miss what is older
+	if t.lines, err = t.New("lines", 64<<10); err != nil { // slow clients miss older lines
 		return nil, err
 	}
-	if t.file, err = os.Open(path); err == nil { // what is there already is not news
+	if t.file, err = os.Open(path); err == nil { // existing lines are not news
 		_, err = t.file.Seek(0, io.SeekEnd)
 	}
 	if err != nil {
@@ -78,8 +78,8 @@ func newAgent(domain int, path string, log *slog.Logger) (pmda.Agent, error) {
 	return t, err
 }
 
-// refresh reads what was written since, from a new file if the old one was
-// rotated away. A megabyte at a time bounds what one request waits for.
+// refresh reads the lines written since, from a new file if the old one was
+// rotated away. A megabyte at a time bounds the time of one request.
 func (t *tail) refresh(context.Context, []pcp.PMID) error {
 	for again := true; again; {
 		again = false

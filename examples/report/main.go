@@ -1,5 +1,5 @@
 // Report is a whole tool of PCP in thirty lines: it prints the values of the metrics that its
-// arguments name, of the source and at the times that its options and the environment say.
+// arguments name, of the source and at the times that its options and the environment select.
 package main
 
 import (

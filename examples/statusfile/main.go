@@ -25,9 +25,9 @@ func main() {
 	d.Main()
 }
 
-// state is what the file says.
+// state is the contents of the file.
 type state struct {
-	Requests *uint64 // nil if it does not say
+	Requests *uint64 // nil if the file lacks it
 	Users    *uint64
 }
 

@@ -32,11 +32,11 @@ func main() {
 	d.Main()
 }
 
-// maxNames bounds what senders can make the agent remember.
+// maxNames is the maximum number of names that the agent keeps for senders.
 const maxNames = 1000
 
 // A tally serves two: the collector, one request at a time, and a goroutine that waits for
-// senders. What both use is guarded.
+// senders. The data that both use is guarded.
 type tally struct {
 	*pmda.Table
 	conn net.PacketConn
@@ -71,7 +71,7 @@ func newAgent(domain int, path string, log *slog.Logger) (pmda.Agent, error) {
 		},
 		Value: func(_ *pmda.FetchRequest, m *pmda.Metric, _ int32, _ int) (pcp.Value, error) {
 			sum, ok := t.now[m.User.(string)]
-			if !ok { // it came after the refresh
+			if !ok { // it is newer than the refresh
 				return pcp.Value{}, pmda.ErrNoValue
 			}
 			return pcp.DoubleValue(sum), nil

@@ -1,11 +1,11 @@
-// Gotest runs go test with the given arguments, shows what fails, prints each minute which tests
-// still run, and says at the end which tests did not run and why.
+// Gotest runs go test with the given arguments, shows failures, prints each minute which tests
+// still run, and lists at the end the tests that did not run and why.
 //
 //	go run ./scripts/gotest -timeout=20m ./...
 //
-// By itself go test says nothing of tests that are skipped, so that a machine
-// without the real PCP looks as good as one that compared everything. With CI set in
-// the environment a test that is skipped for a reason not in the table excused is a
+// By itself go test does not report skipped tests, so that a machine without the
+// real PCP looks as good as a machine that compared everything. With CI set in the
+// environment a test that is skipped for a reason not in the table excused is a
 // failure. No test runs twice.
 package main
 

@@ -20,7 +20,7 @@ type event struct {
 	Elapsed                                   float64
 }
 
-// A report turns events into what a person wants to read.
+// A report turns events into text for a person.
 type report struct {
 	mu sync.Mutex // guards what follows
 
@@ -71,7 +71,7 @@ func (r *report) add(e event) {
 	switch e.Action {
 	case "start", "run", "cont":
 		r.running[key] = time.Now()
-	case "pause": // it waits for a place beside others
+	case "pause": // it waits for a place among parallel tests
 		delete(r.running, key)
 	case "output":
 		if r.output[key] == nil {
@@ -104,8 +104,8 @@ func (r *report) add(e event) {
 	}
 }
 
-// ended says what became of a package. Of one that fails all is shown that its tests
-// and it have printed: a test that never ended has no event of its own.
+// ended reports the result of a package. For a failed package it shows all output of
+// its tests and itself: a test that never ended has no event of its own.
 func (r *report) ended(e event, text string) {
 	r.took[e.Package] = e.Elapsed
 	for key := range r.running {
@@ -132,7 +132,7 @@ func (r *report) ended(e event, text string) {
 	r.w.Flush()
 }
 
-// watch prints each interval what still runs, until stop is called.
+// watch prints the running tests at each interval, until stop is called.
 func (r *report) watch(every time.Duration) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup
@@ -224,8 +224,8 @@ func isExcused(why string) bool {
 	return slices.ContainsFunc(excused, func(part string) bool { return strings.Contains(why, part) })
 }
 
-// finish says what was skipped, which packages took longest and what failed. It
-// reports whether, in CI, something was skipped that must not be.
+// finish lists the skipped tests, the slowest packages and the failures. It
+// reports whether, in CI, a test was skipped that must not be.
 func (r *report) finish(ci bool) (bad bool) {
 	slow := slices.SortedFunc(maps.Keys(r.took), func(a, b string) int { return cmp.Compare(r.took[b], r.took[a]) })
 	if len(slow) > 3 {

@@ -1,7 +1,7 @@
 // Metrics writes docs/metrics: a page about each agent, made of its tables.
 //
 //	go run ./scripts/metrics            write the pages
-//	go run ./scripts/metrics -n         only say which are not what the tables give now
+//	go run ./scripts/metrics -n         only list pages that differ from the tables
 //
 // The agents are opened on an empty directory in place of the machine's files, so that the
 // pages are the same on any machine: metrics and instances that come and go are not in them.
@@ -30,8 +30,8 @@ import (
 // dir is where the pages are, from the root of the module.
 const dir = "docs/metrics"
 
-// manyMetrics is how many metrics an agent has on one page; one that has more gets a page
-// for each subtree of names.
+// manyMetrics is the maximum number of metrics of an agent on one page; an agent with
+// more gets a page for each subtree of names.
 const manyMetrics = 400
 
 func main() {
@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// run brings the pages below the root of the module up to date, or says what differs.
+// run updates the pages below the root of the module, or lists the differences.
 func run(root string, dry bool) error {
 	want, err := pages(context.Background())
 	if err != nil {
@@ -102,11 +102,11 @@ func differences(dir string, want map[string]string) ([]string, error) {
 	return stale, nil
 }
 
-// A host is a collector that is never asked: the agent of that name only tells what its
-// metrics are.
+// A host is a collector that is never asked: the agent of that name only describes its
+// metrics.
 type host struct{ pmcd.Collector }
 
-// environment is what agents see of this machine: files below root, which is empty, and any
+// environment is the machine as agents see it: files below root, which is empty, and any
 // port that is free.
 func environment(root string) func(name string) string {
 	return func(name string) string {
@@ -122,7 +122,7 @@ func environment(root string) func(name string) string {
 	}
 }
 
-// A metric is what a page says of one.
+// A metric is the data of a metric on a page.
 type metric struct {
 	name, oneLine, help, origin string
 	desc                        pcp.Desc
@@ -155,7 +155,7 @@ type, units, semantics and instance domain, what it means, and the file that it 
 `)
 	for _, b := range agent.Builtins() {
 		if b.Asked && b.File != "" {
-			continue // what is in the file of another agent has the same tables
+			continue // an agent in another's file has the same tables
 		}
 		a, err := open(b, root)
 		if err != nil {
@@ -336,7 +336,7 @@ func (p *page) text(ctx context.Context, a pmda.Agent) (string, error) {
 	return b.String(), nil
 }
 
-// withoutLast returns help without its last paragraph, if that is last but for its line breaks.
+// withoutLast returns help without its last paragraph, if that is last, except for line breaks.
 func withoutLast(help, last string) string {
 	i := strings.LastIndex(help, "\n\n")
 	if i >= 0 && strings.Join(strings.Fields(help[i:]), " ") == last {

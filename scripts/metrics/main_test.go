@@ -8,16 +8,15 @@ import (
 	"testing"
 )
 
-// TestPagesAreCurrent checks that the pages in docs/metrics are what the tables of the agents
-// give.
+// TestPagesAreCurrent checks that the pages in docs/metrics match the tables of the agents.
 func TestPagesAreCurrent(t *testing.T) {
 	if err := run("../..", true); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestPagesOfAnyMachine checks that what is on the pages does not come from this machine: a
-// second time nothing has changed, and no page names the directory of the agents.
+// TestPagesOfAnyMachine checks that the pages do not depend on this machine: a second time
+// nothing has changed, and no page names the directory of the agents.
 func TestPagesOfAnyMachine(t *testing.T) {
 	first, err := pages(t.Context())
 	if err != nil {
@@ -52,7 +51,7 @@ func TestPagesOfAnyMachine(t *testing.T) {
 	}
 }
 
-// TestWrites checks that pages are written and removed, and what is said of those out of date.
+// TestWrites checks that pages are written and removed, and the messages about outdated ones.
 func TestWrites(t *testing.T) {
 	root := t.TempDir()
 	if err := run(root, true); err == nil || !strings.Contains(err.Error(), "linux-mem.md") || !strings.Contains(err.Error(), "make metrics") {

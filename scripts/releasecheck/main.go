@@ -63,7 +63,8 @@ func run() error {
 	if err := os.WriteFile(filepath.Join(src, "go.mod"), mod, 0o666); err != nil {
 		return err
 	}
-	// What other modules need is taken from the cache of this machine, and only the library from the proxy.
+	// The requirements of other modules are taken from the cache of this machine, and only the
+	// library from the proxy.
 	out, err := exec.Command("go", "env", "GOPROXY", "GOMODCACHE").Output()
 	if err != nil {
 		return fmt.Errorf("go env: %w", err)

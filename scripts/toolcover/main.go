@@ -2,12 +2,12 @@
 // without the C implementation.
 //
 //	go run ./scripts/toolcover               run the tests of the tools, and print
-//	go run ./scripts/toolcover cover.out     print what a profile says
+//	go run ./scripts/toolcover cover.out     print the results of a profile
 //
 // It fails if there is a package of which the tests cover less than [least].
 //
 // The scripts of cmd/pcp run the tools as programs, so that the coverage of a
-// package by its own tests says little.
+// package by its own tests is too low.
 package main
 
 import (
@@ -29,7 +29,8 @@ import (
 // each package.
 const least = 70
 
-// commands are the folders of cmd/internal that have the commands and what they share.
+// commands are the folders of cmd/internal that have the commands and their common
+// packages.
 const commands = "about agents archives exchange live record reports rules screen scripting serve tool"
 
 func main() {
