@@ -19,8 +19,8 @@ import (
 )
 
 // strayIndex lists archives whose temporal index or volumes are damaged, so
-// that what is found depends on how it is looked for: the C library believes
-// the index, we go on where there is something to read.
+// that the result depends on the search: the C library trusts the index, ours
+// continues where there are records.
 var strayIndex = []string{"badti-1", "badti-2", "badti-3", "20180608.04.23-01", "badlen-1"}
 
 // suiteArchives lists the archives of the QA suite.
@@ -55,8 +55,8 @@ func carry(s string) string {
 	})
 }
 
-// same compares what both tools do with the same arguments, and tells what is
-// different.
+// same compares the results of both tools for the same arguments, and reports
+// differences.
 func (b *bench) same(t *testing.T, tool string, args ...string) string {
 	t.Helper()
 	theirs := b.exec(t, sideC, tool, nil, args)
@@ -164,8 +164,8 @@ func randomArgs(rnd *rand.Rand, path string) ([]string, bool) {
 	return append(args, names[rnd.IntN(len(names))]), true
 }
 
-// TestAllArchives compares what is shown of every archive of the suite: of some
-// by default, of all with PCP_TEST_LONG=1.
+// TestAllArchives compares the output for every archive of the suite: for some
+// by default, for all with PCP_TEST_LONG=1.
 func TestAllArchives(t *testing.T) {
 	t.Parallel()
 	b := archiveBench(t)
@@ -187,7 +187,7 @@ func TestAllArchives(t *testing.T) {
 				t.Error(diff)
 			}
 		}
-		// With help texts only what is in the archive: those of event.flags and
+		// Help texts only from the archive: those of event.flags and
 		// event.missed are in our words.
 		theirs := b.exec(t, sideC, "pminfo", nil, []string{"-dfmtTlI", "-a", path})
 		ours := b.exec(t, sideOurs, "pminfo", nil, []string{"-dfmtTlI", "-a", path})

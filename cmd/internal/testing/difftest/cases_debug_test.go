@@ -27,8 +27,8 @@ var debugTools = []string{
 }
 
 // Arguments of -D. For the silent ones no C tool prints anything, so that
-// nothing may differ; of the others the tools print what they do, which ours
-// may not, so that what they end with must be the same.
+// nothing may differ; for the others the C tools print traces that ours may
+// lack, so that only the exit status must be the same.
 var (
 	silentDebug = []string{"", "0", "dev2", "SEARCH,Series", "search,", "268435456", "4294967296", "-0,dev2", " 0", "+0"}
 	wrongDebug  = []string{
@@ -41,7 +41,7 @@ var (
 	}
 )
 
-// TestDebugOptions compares what tools do with debug options.
+// TestDebugOptions compares tools with debug options.
 func TestDebugOptions(t *testing.T) {
 	t.Parallel()
 	b := archiveBench(t)
@@ -68,7 +68,8 @@ func TestDebugOptions(t *testing.T) {
 	}
 }
 
-// sameDebug compares what a tool does, but if it is loud only what it ends with.
+// sameDebug compares the results of a tool, but if it is loud only the exit
+// status.
 func (b *bench) sameDebug(t *testing.T, tool string, env, args []string, loud bool) {
 	t.Helper()
 	want, got := b.exec(t, sideC, tool, env, args), b.exec(t, sideOurs, tool, env, args)
@@ -87,13 +88,13 @@ var repeatedError = regexp.MustCompile(`(Error: \$PCP_DEBUG=.* is not valid, ign
 
 var collectorLine = regexp.MustCompile(`\[\w{3} \w{3} .*\] pmcd\(\d+\)`)
 
-// normal is a result without what is never the same.
+// normal is a result without the parts that are never the same.
 func normal(r result) string {
 	s := fmt.Sprintf("%s--\n%s", r.stdout, r.stderr)
 	for _, name := range []string{"notice", "clock"} {
 		s = noises[name].find.ReplaceAllString(s, noises[name].with)
 	}
-	// Each process that a C tool starts says this once more.
+	// Each process that a C tool starts prints this once more.
 	s = collectorLine.ReplaceAllString(s, "pmcd")
 	s = repeatedError.ReplaceAllString(s, "$1")
 	return strings.ReplaceAll(s, "6.0.3", version.Number)

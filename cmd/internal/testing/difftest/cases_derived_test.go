@@ -43,7 +43,7 @@ d.f = 2
 `
 
 // TestDerived compares derived metrics of a collector and of a local context, and
-// what is said of files.
+// the messages about files.
 func TestDerived(t *testing.T) {
 	t.Parallel()
 	oracle.Require(t)
@@ -99,8 +99,8 @@ func TestDerived(t *testing.T) {
 	})
 }
 
-// TestDerivedRandom compares what pminfo, pmprobe and pmval print of definitions
-// written at random over metrics of one collector that stand still.
+// TestDerivedRandom compares the output of pminfo, pmprobe and pmval for random
+// definitions over constant metrics of one collector.
 func TestDerivedRandom(t *testing.T) {
 	t.Parallel()
 	oracle.Require(t)
@@ -119,7 +119,8 @@ func TestDerivedRandom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What changes by itself, or has no value: C prints one from memory that was never written.
+			// Metrics that change by themselves, or have no value: C prints one from memory that
+			// was never written.
 			if strings.Contains(name, "bogus") && top != "sample.bogus_bin" || strings.Contains(name, "clock") || strings.Contains(name, "frequency_scaling") {
 				continue
 			}

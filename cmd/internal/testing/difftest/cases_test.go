@@ -37,7 +37,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestTimeouts compares what the tools say of a collector that does not answer.
+// TestTimeouts compares the messages about a collector that does not answer.
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	oracle.Require(t)
@@ -48,7 +48,7 @@ func TestTimeouts(t *testing.T) {
 		env:   append(d.Env, "PMCD_REQUEST_TIMEOUT=1", "PMCD_CONNECT_TIMEOUT=1"),
 		names: map[string]string{"host": d.TCP},
 	}
-	// The C tools wait for ten seconds whatever the environment says. More
+	// The C tools wait for ten seconds whatever the environment has. More
 	// clients would not fit in the backlog of the collector.
 	for _, r := range []run{
 		{cmd: "pminfo -h {host} -f sample.bin"},
@@ -61,13 +61,13 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestCollectorEnds compares what the tools do when the collector goes away after
-// they have printed some values.
+// TestCollectorEnds compares the tools when the collector goes away after they
+// have printed some values.
 func TestCollectorEnds(t *testing.T) {
 	t.Parallel()
 	oracle.Require(t)
-	// The real pmval keeps what it prints to a pipe until it ends. This is what
-	// stdbuf(1) does about it.
+	// The real pmval keeps its output to a pipe until it ends. stdbuf(1)
+	// prevents that.
 	lines, _ := filepath.Glob("/usr/lib*/coreutils/libstdbuf.so")
 	if len(lines) == 0 {
 		t.Skip("SKIPPED: there is no stdbuf(1)")
@@ -194,7 +194,7 @@ var optionRuns = []run{
 	{cmd: "pminfo -q", env: []string{"PCP_STDERR=/nonexistent/x"}},
 }
 
-// hostRuns are about where metrics come from.
+// hostRuns are about the source of metrics.
 var hostRuns = []run{
 	{cmd: "pminfo -h {host} sample.bin"},
 	{cmd: "pminfo -h {unix} sample.bin"},

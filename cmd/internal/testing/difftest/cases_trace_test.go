@@ -1,7 +1,7 @@
 package difftest
 
-// traceRuns compare what -D prints of connections and contexts, where our library makes
-// the same requests as the C library does.
+// traceRuns compare the traces of -D about connections and contexts, where our library
+// makes the same requests as the C library does.
 var traceRuns = []run{
 	{cmd: "pminfo -Dpdu -b1 -f -h {host} sample.long.one", noise: "trace words"},
 	{cmd: "pminfo -Dpdu -h {host} sample.long", noise: "trace words"},

@@ -34,8 +34,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// A lineTool is a tool for random command lines: what draws of its table of
-// options are left out, and the arguments that are drawn from.
+// A lineTool is a tool for random command lines: the options of its table that
+// are left out, and the arguments that are drawn from.
 type lineTool struct {
 	cmd   *cli.Command
 	skip  string   // short options whose differences are named elsewhere, or that change files
@@ -95,11 +95,11 @@ var (
 	}
 )
 
-// clockNoise takes out what is not the same from one run to the next.
+// clockNoise removes parts that differ from run to run.
 var clockNoise = regexp.MustCompile(`(?m)^ \* on .*$|version \d\S*|version test|@ \w{3} \w{3} .* 20\d\d|pid[ =]*\d+|/tmp/[\w./-]*|PID for pmlogger: \d+|in \d+ runs`)
 
-// TestRandomLines compares all that tools say to command lines that are drawn
-// at random from the tables of their options: some by default, thousands with
+// TestRandomLines compares the output of tools for command lines that are drawn at
+// random from the tables of their options: some by default, thousands with
 // PCP_SUITE=1. PCP_SEED draws others, PCP_LINES that many, PCP_TOOL those of one tool.
 func TestRandomLines(t *testing.T) {
 	t.Parallel()
@@ -201,8 +201,8 @@ func (l *lineTool) most() int {
 	return 4
 }
 
-// sameLine compares what is said and what becomes of files in the working
-// directory: names and sizes.
+// sameLine compares the output, and the names and sizes of files in the working
+// directory.
 func (b *bench) sameLine(t *testing.T, tool string, args []string) string {
 	t.Helper()
 	if oracle.Path(tool) == "" {

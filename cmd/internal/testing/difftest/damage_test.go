@@ -49,7 +49,7 @@ func victims(t *testing.T) []*victim {
 	var list []*victim
 	for _, v := range []struct {
 		name     string
-		compress []string // and what it adds to the names; all files but the index
+		compress []string // suffix of the compressed names; all files but the index
 	}{
 		{"ok-foo", nil},
 		{"omnibus_v3", nil},
@@ -111,7 +111,7 @@ func open(t *testing.T, name string, files *damage.Archive) *victim {
 	return v
 }
 
-// args draws arguments for a tool. What it writes goes to out.
+// args draws arguments for a tool. Its output goes to out.
 func (v *victim) args(rnd *rand.Rand, tool, out string) []string {
 	step := fmt.Sprintf("%.3f", max(v.span/[]float64{5, 20, 60}[rnd.IntN(3)], 0.01))
 	switch tool {
@@ -137,10 +137,10 @@ func (v *victim) args(rnd *rand.Rand, tool, out string) []string {
 // An answer is what a tool made of an archive.
 type answer struct {
 	result
-	files map[string]string // what it wrote
+	files map[string]string // its output files
 }
 
-// complains reports whether the tool said that something is wrong.
+// complains reports whether the tool reported an error.
 func (a answer) complains() bool { return a.status != 0 || a.stderr != "" }
 
 // warned are messages that have nothing to do with damage.
@@ -169,8 +169,8 @@ func collect(out string) map[string]string {
 	return files
 }
 
-// ask has a tool read an archive. Some damage makes those of C go on for ever, or
-// die; ours must do neither.
+// ask has a tool read an archive. Some damage makes those of C loop for ever, or
+// crash; ours must do neither.
 func ask(t *testing.T, whose bool, tool string, args []string, out string) answer {
 	t.Helper()
 	limit := 20 * time.Second
@@ -186,9 +186,9 @@ func ask(t *testing.T, whose bool, tool string, args []string, out string) answe
 // crashed reports whether a tool of ours panicked, or did not end.
 func (a answer) crashed() bool { return a.status < 0 || strings.Contains(a.stderr, "\ngoroutine ") }
 
-// silent names why ours may say nothing where the C tool complains. Each reason
-// can be seen by the program; whole is what ours says of the archive before it
-// was damaged.
+// silent names the reasons why ours may print nothing where the C tool
+// complains. The program can check each reason; whole is our output for the
+// archive before it was damaged.
 var silent = []struct {
 	why string
 	ok  func(d damage.Damage, theirs, ours, whole answer) bool
@@ -216,8 +216,8 @@ var silent = []struct {
 
 // TestDamageIsNotSilent damages archives at random: flips bits, overwrites,
 // zeroes, removes and inserts bytes, and cuts, in the volumes, the metadata and the index.
-// Wherever the C tool ends with an error or says that something is wrong ours
-// does too, but for the reasons in silent; and none of ours panics or hangs.
+// Wherever the C tool fails or reports an error ours does too, except for the reasons in
+// silent; and none of ours panics or hangs.
 //
 // By default there are few; with PCP_TEST_LONG=1 there are 2,000, of another seed
 // with PCP_TEST_SEED.

@@ -82,9 +82,9 @@ var noises = map[string]noise{
 	"hash": {"the hash has the client's number in it", regexp.MustCompile(`series [0-9a-f]{40}`), "series HASH"},
 }
 
-// A difference is one that we made on purpose. docs/differences.md tells of it in a
-// sentence that begins as page does. ours makes what we should print of what the C
-// tool printed; status is ours.
+// A difference is an intended difference. docs/differences.md describes it in a
+// sentence that begins as page does. ours makes our expected output from that of
+// the C tool; status is ours.
 type difference struct {
 	why, page string
 	ours      func(theirs result) result
@@ -126,8 +126,8 @@ var differences = map[string]difference{
 	}},
 }
 
-// TestDifferences checks that users are told of each difference, and that a line of
-// the tables names it.
+// TestDifferences checks that each difference is documented, and that a line of the
+// tables names it.
 func TestDifferences(t *testing.T) {
 	paths, err := filepath.Glob("cases*_test.go")
 	if err != nil || len(paths) == 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A result is what a tool did.
+// A result is the result of a tool.
 type result struct {
 	stdout, stderr string
 	status         int // -1 if a signal ended it
@@ -35,10 +35,10 @@ type run struct {
 // A bench is where the runs take place.
 type bench struct {
 	env   []string
-	names map[string]string // what {names} in a command stand for
+	names map[string]string // the values of {names} in a command
 
-	// meanwhile is called before each run, and returns what watches the output
-	// of the run, and what is to be done after it. It may be nil.
+	// meanwhile is called before each run, and returns a function that watches
+	// the output of the run, and one to call after it. It may be nil.
 	meanwhile func() (watch func(out []byte), after func())
 }
 
@@ -117,7 +117,7 @@ func (b *bench) try(t *testing.T, r run) {
 	}
 }
 
-// differ runs a line of the table and says what is not as it should be.
+// differ runs a line of the table and returns the differences.
 func (b *bench) differ(t *testing.T, r run) (problems []string) {
 	t.Helper()
 	errorf := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
@@ -199,9 +199,9 @@ func (b *bench) table(t *testing.T, runs []run) {
 	}
 }
 
-// newBench starts collectors: one that allows all, one
-// that allows no changes, one that allows nothing; and finds a port that no program
-// listens on.
+// newBench starts collectors with different rights: all,
+// no changes, and none; and finds a port without a
+// listener.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	oracle.Require(t)

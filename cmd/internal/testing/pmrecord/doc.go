@@ -1,3 +1,3 @@
 // Package pmrecord tests pmapi/record with the commands of the program, pmlogger and pmafm, and
-// beside the C library.
+// against the C library.
 package pmrecord

@@ -124,7 +124,7 @@ func (s *script) pid(host int) int {
 	return pid
 }
 
-// until waits until a file has what is wanted.
+// until waits until a file has the wanted text.
 func until(t *testing.T, path string, good func(text string) bool) string {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -162,7 +162,7 @@ func scenario(t *testing.T, s site, ourDriver, ourLogger bool) string {
 	t.Helper()
 	dir := t.TempDir()
 	bin, env := loggers(t, ourLogger)
-	// The program for dialogs prints what stands in the file answer.
+	// The program for dialogs prints the contents of the file answer.
 	confirm := filepath.Join(bin, "confirm")
 	if err := os.WriteFile(confirm, []byte("#!/bin/sh\necho \"$*\" | sed 's/-file [^ ]*/-file F/' >>"+bin+"/asked\n[ -f "+bin+"/answer ] && cat "+bin+"/answer\nexit 0\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func scenario(t *testing.T, s site, ourDriver, ourLogger bool) string {
 	for i := range pids {
 		sc.say("show | %d", i)
 	}
-	// Its launcher ends: the user is asked, and wants it to go on.
+	// Its launcher ends: the user is asked, and wants it to continue.
 	if err := os.WriteFile(bin+"/answer", []byte("No\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func scenario(t *testing.T, s site, ourDriver, ourLogger bool) string {
 	}
 	until(t, bin+"/asked", has("-B Yes -b No"))
 	for _, i := range []int{1, 4} {
-		// Detached, they go on.
+		// Detached, they continue.
 		at, err := os.Stat(bases[i] + ".0")
 		if err != nil {
 			t.Fatal(err)
@@ -363,7 +363,8 @@ func TestOracleRequests(t *testing.T) {
 			err = await.Exit(t, cmd)
 			text := until(t, filepath.Join(dir, "log"), has(""))
 			text = strings.ReplaceAll(text, strconv.Itoa(cmd.Process.Pid), "PID")
-			// What else the option has the real one say is not of the session.
+			// The other output that the option causes in the real one is not
+			// part of the session.
 			_, text, _ = strings.Cut(text, "Archive basename")
 			text = regexp.MustCompile(`(?m)^.*Info: (main: log_alarm|callback: fetch group .*)\n`).ReplaceAllString(text, "")
 			for _, r := range [][2]string{{`\d+(\.\d+)? [KM]?bytes`, "SOME bytes"}, {`\d+ seconds`, "SOME seconds"}, {`\[\w+ \w+ [ \d]\d [\d:]+\]`, "[DATE]"}, {`(?m)^Log finished .*`, ""}} {

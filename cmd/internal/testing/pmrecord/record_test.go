@@ -30,8 +30,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi/record"
 )
 
-// TestMain makes this program what runs a session as lines on standard input say, and
-// pmlogger and pmafm.
+// TestMain makes this program pmlogger, pmafm, and a program that runs a session by
+// lines on standard input.
 func TestMain(m *testing.M) {
 	if os.Getenv("RECORD_TEST") != "" && filepath.Base(os.Args[0]) != "pmlogger" {
 		drive()
@@ -142,7 +142,7 @@ func driver(t *testing.T, ours bool, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// fakeLogger keeps its arguments and what it is told, and ends as it is told.
+// fakeLogger keeps its arguments and its requests, and ends on request.
 const fakeLogger = `#!/bin/sh
 for a; do base=$a; done
 for a; do
@@ -160,7 +160,7 @@ echo EOF >>"$base.said"
 // A left is what a session leaves.
 type left struct {
 	Out    string            // what calls returned
-	Files  map[string]string // but for the folio
+	Files  map[string]string // except the folio
 	Folio  folio.Folio
 	Replay string // the file for it
 }
@@ -233,7 +233,8 @@ func draw(r *rand.Rand) []string {
 	var first []string // argument of each host
 	defaults, on := 0, false
 	one := func() int { return r.IntN(len(first)+1) - 1 }
-	// What a logger ends by is waited for, as it is a matter of luck else when that is noticed.
+	// waits waits for the end of a logger, since the time at which it is noticed is random
+	// otherwise.
 	waits := func(h int, dead bool) {
 		for i := range first {
 			if on && (h < 0 || h == i) && (!dead || first[i] == "--dead") {
@@ -316,7 +317,8 @@ func sorted(list []folio.Archive) []folio.Archive {
 }
 
 // TestOracleSessions runs random sessions with our package and with the real libpcp_gui, and
-// compares what calls return, what loggers are told, how they end, and which files there are.
+// compares what calls return, the requests to loggers, how they end, and which files there
+// are.
 func TestOracleSessions(t *testing.T) {
 	oracle.Require(t)
 	r := rand.New(rand.NewPCG(longtest.Seed(t), 1))

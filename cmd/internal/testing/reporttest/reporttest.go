@@ -105,8 +105,8 @@ func Record(t testing.TB, step time.Duration, metrics ...Metric) string {
 	return base
 }
 
-// Run runs a command over an archive, by its classic name and in UTC, and returns what it prints, messages last, and
-// its exit status.
+// Run runs a command over an archive, by its classic name and in UTC, and returns its output,
+// messages last, and its exit status.
 func Run(t testing.TB, c *cli.Command, archive string, args ...string) (out string, status int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -310,7 +310,7 @@ var readsEnvironment = map[string]string{
 	"cmd/internal/daemon/detach/detach_unix.go": "for the process that goes on in the background",
 }
 
-// isCommand reports whether a directory has commands, or what they share.
+// isCommand reports whether a directory has commands, or their common packages.
 func isCommand(dir string) bool {
 	district, ok := strings.CutPrefix(dir, "cmd/internal/")
 	district, _, _ = strings.Cut(district, "/")

@@ -1,3 +1,3 @@
-// Package rules tests the repository: what may import what, which names are public, the words of
-// comments and pages, and the tables that documents have.
+// Package rules tests the repository: the imports that are allowed, the public names, the words
+// of comments and pages, and the tables that documents have.
 package rules

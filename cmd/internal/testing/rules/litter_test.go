@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// litter reports whether a file of the repository is what a program, a test or an editor has left behind: none of the
-// kinds that the root has, or, outside of testdata, of a kind that is not written by hand.
+// litter reports whether a file of the repository is a leftover of a program, a test or an editor:
+// none of the kinds that the root has, or, outside of testdata, of a kind that is not written by
+// hand.
 func litter(name string) bool {
 	left := []string{".out", ".err", ".log", ".prof", ".test", ".orig", ".rej", ".swp", ".prev", ".tmp", ".o", ".so", ".a", ".exe"}
 	switch {

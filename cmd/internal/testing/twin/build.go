@@ -47,7 +47,7 @@ func Tool(t testing.TB, name string) string {
 }
 
 // build builds our program in a directory, with links of all its classic names
-// beside it.
+// next to it.
 func build(dir string) error {
 	pcp := filepath.Join(dir, "pcp")
 	for _, cmd := range []*exec.Cmd{

@@ -8,10 +8,10 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
-// A difference is what ours do otherwise on purpose.
+// A difference is an intended difference of ours.
 type difference struct {
 	why  string
-	page string // how docs/differences.md begins to tell users of it
+	page string // the first words in docs/differences.md about it
 }
 
 // differences are those that scripts name.
@@ -33,8 +33,8 @@ var differences = map[string]difference{
 	"full seconds":                {"the C library has times with 1000 milliseconds", "Times between two records that are a full second"},
 }
 
-// Documented checks that docs/differences.md tells of a difference: a sentence there
-// begins with these words.
+// Documented checks that docs/differences.md describes a difference: a sentence
+// there begins with these words.
 func Documented(t testing.TB, name, words string) {
 	t.Helper()
 	if words == "" {

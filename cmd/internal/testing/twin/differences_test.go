@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDifferences checks that users are told of each difference that scripts may
-// name, and that a script names it.
+// TestDifferences checks that each difference that scripts may name is
+// documented, and that a script names it.
 func TestDifferences(t *testing.T) {
 	paths, err := filepath.Glob("../../../pcp/testdata/transcript/*.txtar")
 	if err != nil || len(paths) == 0 {

@@ -17,15 +17,15 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 )
 
-// fixtures names the archives, and files of memory-mapped values, that a script can ask for, and says how each is made.
-// They are the same on each run, byte for byte.
+// fixtures names the archives, and files of memory-mapped values, that a script can use, and makes
+// them. They are the same on each run, byte for byte.
 func fixtures() map[string]func(base string) error {
 	return map[string]func(string) error{
 		// Eleven seconds of the host cellar, with texts, labels and all types.
 		"small": func(b string) error { return cellar(b, scene{version: 3, steps: 11}) },
 		// The same in version 2.
 		"old": func(b string) error { return cellar(b, scene{version: 2, steps: 11}) },
-		// The host goes on, a minute later.
+		// The host continues, a minute later.
 		"next": func(b string) error { return cellar(b, scene{version: 3, from: time.Minute, steps: 6}) },
 		// A mark, a gap, volumes, instances that come and go, a counter that wraps.
 		"dyn": func(b string) error {

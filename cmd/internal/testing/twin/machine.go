@@ -19,7 +19,7 @@ type machineMetric struct {
 	value func(n, inst int) string
 }
 
-// absent stands for a value that is missing.
+// absent represents a missing value.
 const absent = "\x00"
 
 // machineArchive writes an archive with what pcp-iostat, pcp-mpstat, pcp-free and their like want: disks, one of
@@ -155,7 +155,7 @@ func machineMetrics() []machineMetric {
 		{"write_ns", 200_000_000},
 	} {
 		counter(pcp.NewInDom(60, 43), nsec, "tape.dev."+m.name, func(n, inst int) string {
-			if inst == 1 && n > 20 { // it stands still, and then goes back
+			if inst == 1 && n > 20 { // it does not change, and then decreases
 				n = 41 - n
 			}
 			return fmt.Sprint(9 + n*m.step)

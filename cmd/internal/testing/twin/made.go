@@ -13,14 +13,14 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
-// A Made is what a tool did that writes the archive "out", with the files of that
-// by their names, the process in their labels taken out.
+// A Made is the result of a tool that writes the archive "out", with the files of
+// that by name, without the process number in their labels.
 type Made struct {
 	Result
 	Files map[string][]byte
 }
 
-// A Left is what a tool did, and the files in its directory afterwards.
+// A Left is the result of a tool, and the files in its directory afterwards.
 type Left struct {
 	Out, Err string
 	Status   int
@@ -53,9 +53,9 @@ func (c Call) Make(t testing.TB, ours bool) Made {
 	return made
 }
 
-// CompareMade has both make "out", the last argument, each in a directory of its own, and tells in
-// which of stdout, stderr, status and files they differ, "" if in none. Nor do they
-// where a signal ended the real one, or excuse says that there is nothing to compare with.
+// CompareMade has both make "out", the last argument, each in a directory of its own, and returns
+// which of stdout, stderr, status and files differ, "" if none. It also returns "" where a signal
+// ended the real one, or excuse reports that there is nothing to compare with.
 func CompareMade(t testing.TB, c Call, excuse func(want, got Made) bool) string {
 	t.Helper()
 	c.Args = append(slices.Clone(c.Args), "out")

@@ -21,7 +21,7 @@ import (
 //
 //	fixture small                    make archives of the table fixtures here
 //	mask '\d\d:\d\d' TIME            replace this in all that follows
-//	try pminfo -f -a small           run a tool and note what it does
+//	try pminfo -f -a small           run a tool and record its result
 //	try PCP_ARCHIVE=small pminfo     the same with a variable in its environment
 //	differs 'version' pminfo -V      the same where ours differs on purpose
 //	show out.txt                     note the contents of a file
@@ -33,7 +33,7 @@ type Transcript struct {
 	Theirs bool // run the C tools
 }
 
-// screen is the file that holds what was noted.
+// screen is the file with the recorded output.
 const screen = "screen"
 
 // elsewhere are C programs that are in none of the directories that oracle looks in.
@@ -106,7 +106,7 @@ func (tr Transcript) Setup(env *testscript.Env) error {
 	return nil
 }
 
-// A mask replaces what is not the same each time.
+// A mask replaces parts that change each time.
 type mask struct {
 	find *regexp.Regexp
 	with string
@@ -144,7 +144,7 @@ func addMask(ts *testscript.TestScript, _ bool, args []string) {
 	*masks = append(*masks, mask{regexp.MustCompile("(?m)" + args[0]), args[1]})
 }
 
-// try notes what a tool does.
+// try records the result of a tool.
 func (tr Transcript) try(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: try tool [argument...]")
@@ -152,7 +152,7 @@ func (tr Transcript) try(ts *testscript.TestScript, neg bool, args []string) {
 	note(ts, line(args)+"\n"+execute(ts, tr.Theirs, args))
 }
 
-// differs is try where ours is not meant to do what the C tool does.
+// differs is try where ours differs from the C tool on purpose.
 func (tr Transcript) differs(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: differs name tool [argument...]")
@@ -187,7 +187,7 @@ func execute(ts *testscript.TestScript, theirs bool, args []string) string {
 	if path == "" {
 		ts.Fatalf("real PCP has no %s", tool)
 	}
-	if theirs { // some go on for ever where ours refuse
+	if theirs { // some never end where ours refuse
 		path, args = "/usr/bin/timeout", slices.Concat([]string{"20", path}, args)
 	}
 	if len(settings) > 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/go-pcp/pcp/archive/importer"
 )
 
-// siteArchive writes an archive of what pcp-summary wants: a host with agents, some
-// of which are not well, and with pmlogger and pmie processes. With few it has one
-// of each, or none.
+// siteArchive writes an archive for pcp-summary: a host with agents, some of which
+// have failed, and with pmlogger and pmie processes. With few it has one of each,
+// or none.
 func siteArchive(base string, few bool) error {
 	im, err := importer.Start(base, importer.Options{Host: "cellar", TimeZone: "CET-1CEST", Version: 3})
 	if err != nil {

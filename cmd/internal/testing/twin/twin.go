@@ -1,5 +1,5 @@
 // Package twin runs a tool of ours and the real one with the same arguments,
-// for tests only, and compares what they do.
+// for tests only, and compares the results.
 //
 //	func TestMain(m *testing.M) { twin.Main(m, Command) }
 //
@@ -43,11 +43,11 @@ const be = "PCP_TWIN"
 const limit = "PCP_TWIN_LIMIT"
 
 // Limit is the environment of a Call of ours whose files may have no more than n
-// bytes: what it writes beyond fails.
+// bytes: writes beyond fail.
 func Limit(n int) string { return fmt.Sprintf("%s=%d", limit, n) }
 
-// Main is a TestMain: it runs the tests, or where the environment says so one
-// of the commands.
+// Main is a TestMain: it runs the tests, or one of the commands if the
+// environment names it.
 func Main(m *testing.M, commands ...*cli.Command) {
 	link := os.Getenv(be)
 	if link == "" {
@@ -71,14 +71,14 @@ func Main(m *testing.M, commands ...*cli.Command) {
 		if out.Flush() != nil && status == 0 {
 			status = 1
 		}
-		restore() // what was covered is written now
+		restore() // writes the coverage now
 		os.Exit(status)
 	}
 	fmt.Fprintf(os.Stderr, "%s=%s: no such command\n", be, link)
 	os.Exit(2)
 }
 
-// A Call says what to run.
+// A Call describes a run.
 type Call struct {
 	Tool  string
 	Args  []string
@@ -86,9 +86,8 @@ type Call struct {
 	Env   []string // added to oracle.Env
 	Stdin string
 
-	// KillAfter is how long it may run before it is killed, for those that
-	// damaged input makes go on for ever. Without it the test fails after five
-	// minutes.
+	// KillAfter is the run time before it is killed, for tools that never end
+	// on damaged input. Without it the test fails after five minutes.
 	KillAfter time.Duration
 
 	// Watch is called with all that it has printed on its standard output
@@ -96,7 +95,7 @@ type Call struct {
 	Watch func(out []byte)
 }
 
-// A Result is what a tool did.
+// A Result is the result of a tool.
 type Result struct {
 	Out, Err []byte
 	Status   int // -1 if a signal ended it
