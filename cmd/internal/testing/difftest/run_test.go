@@ -199,9 +199,8 @@ func (b *bench) table(t *testing.T, runs []run) {
 	}
 }
 
-// newBench starts collectors with different rights: all,
-// no changes, and none; and finds a port without a
-// listener.
+// newBench starts collectors that allow all, no changes, and nothing, and finds a
+// port without a listener.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	oracle.Require(t)
