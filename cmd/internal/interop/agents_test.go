@@ -12,7 +12,7 @@ import (
 )
 
 // TestRealAgentsUnderOurs runs the C agents as processes of our collector and
-// compares what they serve there with what they serve in the real one.
+// compares their metrics there with those in the real one.
 func TestRealAgentsUnderOurs(t *testing.T) {
 	names := []string{"simple", "sample", "trivial", "linux"}
 	d := oracle.StartPMCD(t, oracle.Config{Agents: names})
@@ -37,7 +37,7 @@ allow "*" : all;
 				compareDesc(errorf, name, g, w)
 				compareInsts(errorf, name, g, w)
 			}
-			// Text and labels come from the same agent, so they are the same.
+			// Text and labels are from the same agent, so they are the same.
 			for _, options := range []string{"-tT", "-l"} {
 				w := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, options, group)
 				g := realTools.run(t, ours.env, "pminfo", "-h", ours.unix, options, group)
@@ -50,7 +50,7 @@ allow "*" : all;
 }
 
 // TestOurAgentsUnderReal runs our agents as processes of the real collector
-// and compares them with what they are in our process.
+// and compares them with the same agents in our process.
 func TestOurAgentsUnderReal(t *testing.T) {
 	binary := func(name string) string { return twin.Tool(t, name) }
 	d := oracle.StartPMCD(t, oracle.Config{
@@ -93,7 +93,7 @@ allow "*" : all;
 			}
 			for _, options := range []string{"-tT", "-l"} {
 				if options == "-l" && (group == "xfs" || group == "jbd2") {
-					continue // have no labels, as in C; to what is in its process our collector gives the label agent
+					continue // have no labels, as in C; our collector adds the label agent to agents in its process
 				}
 				w := realTools.run(t, ours.env, "pminfo", "-h", ours.unix, options, group)
 				g := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, options, group)

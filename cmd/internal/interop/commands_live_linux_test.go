@@ -23,7 +23,7 @@ import (
 // liveCommand is a command of pcp, with both programs of which a collector is asked the same.
 type liveCommand struct {
 	args []string
-	same bool // what they print does not change from one second to the next
+	same bool // the output does not change from one second to the next
 	// rows is how many lines are compared, 0 for all: processes and sockets come and go.
 	rows int
 }
@@ -31,7 +31,8 @@ type liveCommand struct {
 // figure is a number as tables have it.
 var figure = regexp.MustCompile(`-?\b[0-9]+([.:][0-9]+)*[KMmg]?\b`)
 
-// shape is what does not change of a text: its words and how many numbers are where.
+// shape is the constant part of a text: its words and the number and places of
+// numbers.
 func (l *liveCommand) shape(text string) string {
 	if l.same {
 		return text
@@ -46,8 +47,8 @@ func (l *liveCommand) shape(text string) string {
 	return b.String()
 }
 
-// TestLiveCommands asks a real collector by the real commands and by ours at once, and compares what they print but
-// for the numbers, their messages and their exit status.
+// TestLiveCommands runs the real commands and ours at the same time against a real collector, and
+// compares their output except the numbers, their messages and their exit status.
 func TestLiveCommands(t *testing.T) {
 	if oracle.Path("pcp-free") == "" {
 		oracle.Missing(t, "no pcp-free")
@@ -128,7 +129,7 @@ func runLive(t *testing.T, env []string, path string, args []string) twin.Result
 }
 
 // TestInterruptedCommands sends signals to commands that print again and again: both programs end with the same
-// status, and say nothing.
+// status, without a message.
 func TestInterruptedCommands(t *testing.T) {
 	if oracle.Path("pcp-free") == "" {
 		oracle.Missing(t, "no pcp-free")
@@ -174,6 +175,6 @@ func interrupted(t *testing.T, env []string, path string, args []string, sig sys
 	for err == nil {
 		_, err = out.Read(buf)
 	}
-	await.Exit(t, cmd) // ProcessState says how it ended
+	await.Exit(t, cmd) // ProcessState has the result
 	return cmd.ProcessState.String(), stderr.String()
 }

@@ -123,7 +123,7 @@ func (l *logger) pmlc(t *testing.T, d *oracle.PMCD, script string, args ...strin
 	return string(out)
 }
 
-// What is different in two runs of a pmlogger.
+// Parts that differ between two runs of a pmlogger.
 var differs = []struct {
 	re *regexp.Regexp
 	to string
@@ -173,8 +173,8 @@ log mandatory on every 3 seconds sample.nosuch
 quit
 `
 
-// TestControlled has the real pmlc change the same in both recorders: it prints the same, and
-// both logs say the same of it.
+// TestControlled has the real pmlc change the same in both recorders: its output is the same,
+// and so are the messages in both logs.
 func TestControlled(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	config := "log mandatory on once { sample.long }\nlog advisory on 1 sec { sample.bin sample.colour[\"green\"] }\nlog mandatory on 2 sec { sample.long.ten }\n"
@@ -225,7 +225,8 @@ func link(t *testing.T, name string) string {
 	return path
 }
 
-// TestLoggerSignals sends both recorders what they know. What they say and leave is the same.
+// TestLoggerSignals sends both recorders the signals that they handle. Their messages and
+// files are the same.
 func TestLoggerSignals(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	type outcome struct {
@@ -280,8 +281,8 @@ func TestLoggerSignals(t *testing.T) {
 	}
 }
 
-// TestLoggerAgain has both recorders begin anew at SIGUSR2: the process is the same, the archive
-// is another one, and the log goes on.
+// TestLoggerAgain has both recorders begin again at SIGUSR2: the process is the same, the
+// archive is another one, and the log continues.
 func TestLoggerAgain(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	logs := map[string]string{}

@@ -37,7 +37,7 @@ func follow(t *testing.T, c collector, metric string) *follower {
 	return &follower{Context: ctx, id: ids[0]}
 }
 
-// fetch adds what the agent has for this client.
+// fetch adds the agent's events for this client.
 func (f *follower) fetch(t *testing.T) {
 	t.Helper()
 	res, err := f.Fetch(t.Context(), []pcp.PMID{f.id})

@@ -181,8 +181,8 @@ func (w *walk) labels(errorf func(string, ...any)) {
 	}
 }
 
-// values fetches each metric from the real collector, ours and the real one again: what stands still is equal,
-// and a counter lies between.
+// values fetches each metric from the real collector, ours and the real one again: constant values
+// are equal, and a counter is between.
 func (w *walk) values(errorf func(string, ...any)) {
 	w.compared = 0
 	ctx := w.t.Context()

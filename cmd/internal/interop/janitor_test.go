@@ -78,7 +78,7 @@ func TestJanitorArchives(t *testing.T) {
 	}
 }
 
-// volumes is a log that tells of new volumes.
+// volumes is a log that reports new volumes.
 type volumes chan struct{}
 
 func (v volumes) Write(b []byte) (int, error) {
@@ -88,7 +88,7 @@ func (v volumes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// realTool runs a real tool, which must succeed, and returns what it prints.
+// realTool runs a real tool, which must succeed, and returns its output.
 func realTool(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out := oracle.Run(t, name, args...)

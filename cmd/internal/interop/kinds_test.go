@@ -18,7 +18,7 @@ import (
 )
 
 // moving are metrics whose values are times, processes or memory, change by
-// themselves, or depend on what else went on.
+// themselves, or depend on other activity.
 var moving = regexp.MustCompile(`^(simple\.(now|time\.)|trivial\.time|` +
 	`sample(dso)?\.(seconds|milliseconds|dupnames\.two\.seconds|daemon_pid|dupnames\.(daemon_pid|pid_daemon)|` +
 	`sysinfo|datasize|ulonglong\.bin|proc\.time|step|pdu|recv_pdu|xmit_pdu|percontext\.|secret\.foo\.bar\.max\.redirect|` +
@@ -60,7 +60,7 @@ type reading struct {
 func (cl client) read(t *testing.T, c collector, group string) reading {
 	t.Helper()
 	out := cl.run(t, c.env, "pminfo", "-h", c.unix, group)
-	// A metric of pmcd itself, of which each collector tells in its own words.
+	// A metric of pmcd itself, with each collector's own texts.
 	names := slices.DeleteFunc(strings.Fields(out.Stdout), func(name string) bool { return name == "sample.secret.foo.bar.max.redirect" })
 	slices.Sort(names)
 	if out.Exit != 0 || len(names) == 0 {
@@ -208,7 +208,7 @@ func withoutText(out string) string {
 type script struct {
 	tree, domain, program string // program below the directory of agents
 	args                  string
-	notReady              bool // as it says when it is
+	notReady              bool // as its message states
 }
 
 // TestScriptAgents runs agents in Python and Perl under both collectors.

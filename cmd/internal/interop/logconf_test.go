@@ -11,8 +11,9 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestLoggerInstalledConfigs has both recorders record what the configurations of the C implementation say: those that
-// it installs, which the preprocessor reads, and config.default as both tools make it of the installed groups.
+// TestLoggerInstalledConfigs has both recorders record by the configurations of the C
+// implementation: those that it installs, which the preprocessor reads, and config.default as both
+// tools make it of the installed groups.
 func TestLoggerInstalledConfigs(t *testing.T) {
 	const dir = "/var/lib/pcp/config/pmlogger"
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample", "linux", "proc", "xfs", "mmv", "kvm"}})
@@ -29,7 +30,7 @@ func TestLoggerInstalledConfigs(t *testing.T) {
 	if out, err := runLogger(d.Env, ours, "logconf", "-c", byOurs); err != nil {
 		t.Fatalf("pcp logconf: %v\n%s", err, out)
 	}
-	// Each recorder gets what the other side's tool has made.
+	// Each recorder gets the output of the other side's tool.
 	compareConfigs(t, d, ours, filepath.Join(tmp, "made"), byOurs, byTheirs, 500)
 	for _, config := range configs {
 		compareConfigs(t, d, ours, filepath.Join(tmp, filepath.Base(config)), config, config, 20)

@@ -102,16 +102,16 @@ func (r randomConfig) text() string {
 }
 
 var (
-	// What has the time in it, and what the real one says of its cache of names.
+	// Lines with the time, and those of the real one about its cache of names.
 	loggerLines = regexp.MustCompile(`(?m)^(\[.*\] pmlogger\(\d+\) Info: Start|preprocessor cmd: .*|cache_bind\(\): .*)\n`)
 	loggerError = regexp.MustCompile(`(?m)^\[.*\] pmlogger\(\d+\) Error:`)
-	// Ours says what clashes.
+	// Ours names the clash.
 	loggerClash = regexp.MustCompile(`(?m) \[spec:\w+ deny:\w+\]`)
 	// The real one prints no number of an instance.
 	loggerInstance = regexp.MustCompile(`(?m)( and instance )"(\(null\)|\d+)"$`)
 )
 
-// runLogger runs a recorder, and returns what it prints.
+// runLogger runs a recorder, and returns its output.
 func runLogger(env []string, program string, args ...string) (string, error) {
 	return runLoggerFor(20*time.Second, env, program, args...)
 }
@@ -129,8 +129,8 @@ func runLoggerFor(limit time.Duration, env []string, program string, args ...str
 	return string(out), err
 }
 
-// TestLoggerConfigs compares what both recorders say of random configurations, and what they record by those that are sound:
-// by some of them, or in the long form by all.
+// TestLoggerConfigs compares the messages of both recorders about random configurations, and the
+// archives by valid ones: by some of them, or in the long form by all.
 func TestLoggerConfigs(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	ours := twin.Tool(t, "pcp")
@@ -167,7 +167,7 @@ func TestLoggerConfigs(t *testing.T) {
 				return
 			}
 			if i := strings.Index(want, "pmcpp: Error:"); i >= 0 {
-				// The real one goes on with what the preprocessor has written so far.
+				// The real one continues with the output of the preprocessor so far.
 				n := strings.IndexByte(want[i:], '\n')
 				want = want[:i+n+1] + "exit status 1\n"
 			}
@@ -319,7 +319,7 @@ log on 500 msec { sample.colour ["green"] sample.double }
 	}
 }
 
-// A recorded is what an archive has of a metric.
+// A recorded is the data of a metric in an archive.
 type recorded struct {
 	Desc      pcp.Desc
 	Instances []int32

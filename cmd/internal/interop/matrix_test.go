@@ -17,8 +17,8 @@ var groups = []string{
 	"disk.partitions", "network.interface", "filesys", "hinv", "pmcd", "simple", "sample",
 }
 
-// TestClientsAgree reads each collector with every client: what they see of a
-// metric's description is the same, and so are values that stand still.
+// TestClientsAgree reads each collector with every client: the descriptions of
+// metrics are the same, and so are constant values.
 func TestClientsAgree(t *testing.T) {
 	theirs, ours := startBoth(t)
 	for _, c := range []collector{theirs, ours} {
@@ -45,7 +45,7 @@ func TestClientsAgree(t *testing.T) {
 					if want.Units == "none" { // pminfo's word for no units
 						want.Units = ""
 					}
-					if want.Sem == "" { // what pminfo says of none
+					if want.Sem == "" { // pminfo's word for no semantics
 						want.Sem = "???"
 					}
 					// The one has "60.3 0xf000003", the other "60.3".
@@ -63,9 +63,9 @@ func TestClientsAgree(t *testing.T) {
 	}
 }
 
-// TestCollectorsAgree compares what the two collectors serve, field by field,
-// values included. The real one is read before and after ours, so that a
-// counter of ours must lie between two of theirs.
+// TestCollectorsAgree compares the two collectors, field by field, values
+// included. The real one is read before and after ours, so that a counter of
+// ours must be between two of theirs.
 func TestCollectorsAgree(t *testing.T) {
 	theirs, ours := startBoth(t)
 	settled(t, func(errorf func(string, ...any)) {
@@ -144,7 +144,7 @@ func compareInsts(errorf func(string, ...any), what string, got, want metric) {
 	}
 }
 
-// A tolerance says how a value of ours may differ from theirs.
+// A tolerance is the allowed difference between a value of ours and theirs.
 type tolerance struct {
 	skip     string  // why it is not compared
 	relative float64 // of the larger
@@ -163,7 +163,7 @@ func valueOf(name string) tolerance {
 }
 
 // tolerances: a metric that is not named here is compared exactly if its
-// semantics are discrete or it is text, must lie between theirs before and
+// semantics are discrete or it is text, must be between theirs before and
 // theirs after if it is a counter, and within 10 % or 64 if it is instant.
 var tolerances = map[string]tolerance{
 	"":                          {relative: 0.10, absolute: 64},
@@ -179,7 +179,7 @@ var tolerances = map[string]tolerance{
 // of buffers.
 func noPools(name string) bool { return strings.HasPrefix(name, "pmcd.buf.") }
 
-// plausible says why v does not fit between before and after, "" if it does.
+// plausible returns why v is not between before and after, "" if it does.
 func plausible(name, sem, before, v, after string) string {
 	a, ok1 := number(before)
 	x, ok2 := number(v)

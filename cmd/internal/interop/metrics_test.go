@@ -24,8 +24,8 @@ type metric struct {
 // and instances, change between the two.
 const tries = 5
 
-// settled runs a comparison until it finds nothing, and reports what it finds
-// each time: what it found the last time and all times before.
+// settled runs a comparison until it finds nothing, and reports the differences
+// that were in the last run and all runs before.
 func settled(t *testing.T, compare func(errorf func(format string, args ...any))) {
 	t.Helper()
 	var always map[string]string // by its beginning, which names what differs
@@ -105,7 +105,7 @@ func parseInfo(t *testing.T, text string) map[string]metric {
 	return found
 }
 
-// pythonScript prints what the real PCP's Python module sees, in the words of
+// pythonScript prints the view of the real PCP's Python module, in the words of
 // pminfo.
 const pythonScript = `
 import ctypes, json, sys

@@ -100,8 +100,8 @@ func startRealForwarder(t *testing.T, env []string) (port string) {
 	}
 }
 
-// TestProxies has both kinds of tools read a collector by way of both proxies, and
-// compares that with what the real tools see directly.
+// TestProxies has both kinds of tools read a collector through both proxies, and
+// compares that with the direct view of the real tools.
 func TestProxies(t *testing.T) {
 	oracle.Require(t)
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
@@ -139,7 +139,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// maskHost removes what pmval says of the collector.
+// maskHost removes the name of the collector in pmval's output.
 func maskHost(out oracle.Output) oracle.Output {
 	var keep []string
 	for line := range strings.Lines(out.Stdout) {
@@ -151,8 +151,8 @@ func maskHost(out oracle.Output) oracle.Output {
 	return out
 }
 
-// TestProxyFails has both kinds of tools say the same where a proxy, or a
-// collector behind it, cannot be reached.
+// TestProxyFails compares the messages of both kinds of tools where a proxy, or
+// a collector behind it, cannot be reached.
 func TestProxyFails(t *testing.T) {
 	oracle.Require(t)
 	ours := startOurProxy(t, pmproxy.Config{Collectors: []string{"127.0.0.1"}}, "127.0.0.1")

@@ -34,7 +34,7 @@ var expectedGaps = map[string]map[string]string{}
 // expectedHeadings are those, likewise, that only a report of our collector has.
 var expectedHeadings = map[string]map[string]string{}
 
-// A report is a command of the real PCP, and how its columns are found in what it prints.
+// A report is a command of the real PCP, with a parser for the columns of its output.
 type report struct {
 	name string
 	args []string
@@ -42,7 +42,7 @@ type report struct {
 	columns func(out string) map[string]bool
 }
 
-// reports are those that people read; views of pmrep come to them.
+// reports are the reports for people; views of pmrep are added to them.
 func reports(t *testing.T) []report {
 	table := func(heading string) func(string) map[string]bool {
 		return func(out string) map[string]bool { return tableColumns(out, heading) }
@@ -91,7 +91,7 @@ func reports(t *testing.T) []report {
 	return list
 }
 
-// filled reports whether a value says something.
+// filled reports whether a value has a meaning.
 func filled(value string) bool {
 	switch strings.TrimSpace(value) {
 	case "", "N/A", "?", "-", "None", "nan":
@@ -173,7 +173,7 @@ func atopColumns(out string) map[string]bool {
 	return columns
 }
 
-// between stands between the columns of views. No name has it in it.
+// between separates the columns of views. No name contains it.
 const between = "\x1f"
 
 // viewColumns finds the columns of a view: one for each metric, whatever its instances are called.
@@ -259,15 +259,15 @@ func (r report) show(ctx context.Context, env []string) (columns map[string]bool
 	return r.columns(stdout.String()), stdout.String() + stderr.String()
 }
 
-// A comparison is what came of a report: the columns that only ours has, those of which only one side has values, and
-// those of which neither or both have.
+// A comparison is the result of a report: the columns that only ours has, those of which only one
+// side has values, and those of which neither or both have.
 type comparison struct {
 	headings, ours, theirs, none, both []string
 	err                                string
 }
 
-// showings is how often a report is shown before a column that has no value counts as one that never has: some
-// columns have a value only while something happens.
+// showings is the number of showings before a column without a value counts as empty: some columns
+// have a value only while something happens.
 const showings = 4
 
 func (r report) compare(ctx context.Context, theirs, ours []string) comparison {

@@ -82,8 +82,8 @@ var (
 	}
 )
 
-// parseable are the lines of pcp-atop -P by what they are of: a label, and the name of an instance. Of processes there is
-// one.
+// parseable are the lines of pcp-atop -P by their subject: a label, and the name of an instance. Of
+// the processes only pid is included.
 func parseable(text string, pid int) map[string][]string {
 	lines := make(map[string][]string)
 	for line := range strings.Lines(text) {
@@ -151,7 +151,7 @@ func TestLiveAtop(t *testing.T) {
 		}
 	})
 
-	// What is above the processes, without numbers: columns come and go with the width only.
+	// The part above the processes, without numbers: columns change with the width only.
 	screen := func(text string) string {
 		var b strings.Builder
 		for line := range strings.Lines(text) {
@@ -195,7 +195,8 @@ func TestLiveAtop(t *testing.T) {
 	}
 }
 
-// dstatPlugins show what can be compared: constants, counters as they are, and the time as one that rises by a second each second.
+// dstatPlugins show values that can be compared: constants, counters as they are, and the time,
+// which rises by a second each second.
 const dstatPlugins = `[same]
 label = constants
 width = 8
@@ -303,7 +304,7 @@ func TestLiveDstat(t *testing.T) {
 	}
 }
 
-// cell is a figure of pcp-dstat with what is left of its unit.
+// cell is a figure of pcp-dstat with the rest of its unit.
 var cell = regexp.MustCompile(`^ *-?[0-9.:]+[A-Za-z]? *$`)
 
 // cells reduces a line of pcp-dstat to where its cells end and begin, and the figures in each plugin to how many they are.

@@ -33,8 +33,8 @@ allow "*" : all;
 	return theirs, ours
 }
 
-// conf is a tls.conf of a pair of files, and who is trusted. The real
-// collector reads it as another user.
+// conf is a tls.conf of a pair of files, and of the trusted authorities. The
+// real collector reads it as another user.
 func conf(t *testing.T, p tlstest.Pair, settings ...string) string {
 	t.Helper()
 	if p.File != "" {
@@ -64,8 +64,8 @@ var (
 type secureCase struct{ name, spec, tlsconf, env string }
 
 // compareSecure has both kinds of tools connect to both collectors, in all the
-// ways, and compares what they say with the real tools at the real collector.
-// It returns the exit status by case.
+// ways, and compares their output with that of the real tools at the real
+// collector. It returns the exit status by case.
 func compareSecure(t *testing.T, theirs, ours collector, cases []secureCase) map[string]int {
 	t.Helper()
 	status := map[string]int{}
@@ -183,7 +183,7 @@ func TestSecure(t *testing.T) {
 		theirs, ours := startSecure(t, none, "-Q")
 		compareSecure(t, theirs, ours, ways[:5])
 	})
-	// What a client makes of certificates that are not as they should be.
+	// Clients with invalid certificates.
 	judge := []secureCase{
 		{"pcps", "pcps://%s", none, ""},
 		{"checked", "pcps://%s", checked, ""},
@@ -215,7 +215,7 @@ func TestSecure(t *testing.T) {
 }
 
 // TestSecureAccounts sends passwords over TLS. Through a Unix socket, where the
-// kernel tells who somebody is, TLS is agreed on and then left out.
+// kernel identifies the user, TLS is agreed on and then left out.
 func TestSecureAccounts(t *testing.T) {
 	oracle.Require(t)
 	dir := t.TempDir()
@@ -268,7 +268,7 @@ func TestSecureTools(t *testing.T) {
 				return cl.run(t, append(slices.Clone(c.env), none), args[0], append([]string{"-h", "pcps://" + c.tcp}, args[1:]...)...)
 			}
 			out := run()
-			if args[0] == "pmstore" { // the second tells of the first's value
+			if args[0] == "pmstore" { // the second run prints the value of the first
 				out = run()
 			}
 			var lines []string

@@ -19,7 +19,8 @@ import (
 )
 
 // TestGrafanaSeries makes the calls of the Grafana plugin's source of series, with POST as it does for long
-// requests, of the real pmproxy and of ours, and compares what comes out of each call with what the plugin does next.
+// requests, of the real pmproxy and of ours, and compares the result of each call as the plugin
+// uses it next.
 func TestGrafanaSeries(t *testing.T) {
 	s := startSeries(t)
 	base := s.startProxy()

@@ -159,7 +159,7 @@ func (s *seriesPair) ours(text string) string {
 	return b.String()
 }
 
-// inOrder sorts what has no order: series, but not the values of one.
+// inOrder sorts series, which have no order, but not the values of one.
 func inOrder(text string) string {
 	blocks := strings.Split(strings.TrimSpace(text), "\n\n")
 	if !strings.Contains(text, "[") {
@@ -169,7 +169,7 @@ func inOrder(text string) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// TestSeriesSyntax compares messages, and what is accepted, for texts made of
+// TestSeriesSyntax compares messages, and accepted texts, for texts made of
 // tokens at random.
 func TestSeriesSyntax(t *testing.T) {
 	s := startSeries(t)
@@ -274,8 +274,8 @@ func TestSeriesExpressions(t *testing.T) {
 		real, err := s.real("-t", "--", text)
 		real = strings.ReplaceAll(real, "] -0.000000", "] 0.000000")
 		if strings.HasPrefix(ours, "pmseries: [Error]") {
-			// What is an error here kills the real one, or it goes on with what it has; it has no answer
-			// that could be right.
+			// An error here kills the real one, or it continues with partial data; it has no valid
+			// answer.
 			died++
 			continue
 		}

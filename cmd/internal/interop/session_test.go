@@ -75,8 +75,8 @@ func TestSameSession(t *testing.T) {
 		cl client
 		c  collector
 	}
-	// What differs by chance, as a connection that a busy machine breaks, does
-	// not differ again. The agents' state makes collectors of their own necessary.
+	// Random differences, such as a connection that a busy machine breaks, do not
+	// occur again. The agents' state makes collectors of their own necessary.
 	for try := 1; ; try++ {
 		theirs, ours := startBoth(t)
 		theirs2, ours2 := startBoth(t)

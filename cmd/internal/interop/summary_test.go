@@ -16,11 +16,11 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// The agent that makes metrics of what pmie -x writes.
+// The agent that makes metrics of the output of pmie -x.
 const pmdasummary = "/var/lib/pcp/pmdas/summary/pmdasummary"
 
-// summaryRules are rules over metrics that do not change, beside those of the agent, with
-// what they come to.
+// summaryRules are rules over metrics that do not change, in addition to those of the
+// agent, with their values.
 var summaryRules = []struct {
 	name, rule string
 	want       float64
@@ -106,7 +106,7 @@ func TestSummaryAgent(t *testing.T) {
 				theirs := described(t, client, real+"."+name)
 				mine := described(t, client, ours+"."+name)
 				if unknown := pcp.NewUnits(0, 0, -1, 0, 0, 7); theirs.Units == unknown {
-					theirs.Units = pcp.Units{} // what C has for a count divided by another
+					theirs.Units = pcp.Units{} // the C result for a count divided by another
 				}
 				mine.PMID = theirs.PMID
 				if mine != theirs {

@@ -64,7 +64,7 @@ func (a traced) client(t *testing.T, state trace.State) *trace.Client {
 	return c
 }
 
-// wait waits until the agent listens: it does so after it has said hello to its collector, and before
+// wait waits until the agent listens: it does so after the handshake with its collector, and before
 // it answers a request.
 func (a traced) wait(t *testing.T) {
 	t.Helper()
@@ -92,8 +92,8 @@ var (
 	traceTime = regexp.MustCompile(`(?m)(inst \[\d+ or "[^"]*"\] value) [0-9.e+-]+$`)
 )
 
-// values returns the values of all metrics of the agent, but for its port. If
-// timed, what depends on the clock is left out as well.
+// values returns the values of all metrics of the agent, except its port. If
+// timed, values that depend on the clock are left out as well.
 func (a traced) values(t *testing.T, timed bool) string {
 	t.Helper()
 	out := tracePort.ReplaceAllString(a.info(t, "-f", "trace"), "${1}    value PORT")
@@ -110,7 +110,7 @@ func (a traced) values(t *testing.T, timed bool) string {
 	return strings.Join(list, "\n\n")
 }
 
-// TestTraceScript has both agents told the same 200 things, and asks all that can be asked.
+// TestTraceScript sends both agents the same 200 records, and fetches all metrics.
 func TestTraceScript(t *testing.T) {
 	real, ours, inside := startTraced(t, traceOptions)
 	if want, got := real.info(t, "-dml", "trace"), ours.info(t, "-dml", "trace"); want != got {
@@ -196,7 +196,8 @@ func cutRates(s string) string {
 	return before + after
 }
 
-// tracer is a C program that does with libpcp_trace what it reads. It has its own prototypes.
+// tracer is a C program that runs the commands that it reads with libpcp_trace. It has its
+// own prototypes.
 const tracer = `
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,7 +295,8 @@ e ` + "t234567890t234567890t234567890t234567890t234567890t234567890t234567890t23
 	if want, got := real.values(t, true), ours.values(t, true); want != got {
 		t.Errorf("values (-real, +ours):\n%s", cmp.Diff(want, got))
 	}
-	// Calls of an asynchronous C program return how many bytes they sent. What the agent has not read when such a program ends is lost, so there are not too many.
+	// Calls of an asynchronous C program return how many bytes they sent. Data that the agent has
+	// not read when such a program ends is lost, so there are not too many.
 	for _, a := range []traced{ours, inside} {
 		if got := a.run(t, program, "s 32\n"+strings.Repeat("p many\n", 500)); strings.Count(got, "p many 32\n") != 500 {
 			t.Errorf("asynchronous calls with %s: %.200s", a.name, got)
@@ -308,7 +310,7 @@ e ` + "t234567890t234567890t234567890t234567890t234567890t234567890t234567890t23
 	if !strings.Contains(want, "o one 0\n") {
 		t.Errorf("a tag of two kinds: %s", want)
 	}
-	// The Go client returns what the C library does.
+	// The Go client returns the same as the C library.
 	c := ours.client(t, trace.StateNone)
 	var b strings.Builder
 	for line := range strings.Lines(script) {
@@ -414,7 +416,8 @@ func TestTraceRefused(t *testing.T) {
 	}
 }
 
-// TestTraceRestart ends the real agent and ours and starts them again: clients go on.
+// TestTraceRestart ends the real agent and ours and starts them again: clients
+// continue.
 func TestTraceRestart(t *testing.T) {
 	oracle.Require(t)
 	for _, program := range []string{"$PMDAS/trace/pmdatrace", twin.Tool(t, "pmdatrace")} {

@@ -25,7 +25,7 @@ type collector struct {
 	env       []string
 }
 
-// agents are what both collectors run: the first three are ours in our
+// agents are the agents of both collectors: the first three are ours in our
 // collector and the real ones in the real collector; sample is the real agent
 // on both sides.
 var agents = []string{"pmcd", "linux", "simple", "sample"}
@@ -117,7 +117,7 @@ func startOursWith(t *testing.T, d *oracle.PMCD, conf string, env []string, args
 	}
 }
 
-// A client is what reads a collector.
+// A client reads a collector.
 type client struct {
 	name string
 	// run runs a tool, as pminfo, with arguments.

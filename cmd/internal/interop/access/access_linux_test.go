@@ -31,7 +31,8 @@ var writeMe = pcp.NewPMID(29, 0, 14) // sample.long.write_me
 // patience is how long a collector may take for anything, on a busy machine.
 const patience = 2 * time.Minute
 
-// A verdict is what a client was told. Down means that the collector did not start.
+// A verdict is the collector's response to a client. Down means that the collector
+// did not start.
 type verdict struct {
 	Down, Refused            bool
 	Dial, Name, Fetch, Store pcp.Error
@@ -53,7 +54,7 @@ func (v verdict) String() string {
 	return "name " + say(v.Name) + ", fetch " + say(v.Fetch) + ", store " + say(v.Store)
 }
 
-// may is what a client can do, bit by bit.
+// may returns the rights of a client, bit by bit.
 func (v verdict) may() (bits int) {
 	if v.Down || v.Refused {
 		return 0
@@ -170,7 +171,8 @@ func (p *program) visit(t *testing.T, v *visit) (verdict, *pmapi.Context) {
 	res.Add(pcp.Int32Value(1))
 	got.Store = pcp.Code(c.Store(t.Context(), &res))
 	if got.may() == 0 {
-		// Whether a client hears of it at the connection or afterwards depends on what is sent first.
+		// Whether a client gets the error at the connection or afterwards depends on the first
+		// message.
 		got = verdict{Refused: true, Dial: got.Name}
 	}
 	return got, c

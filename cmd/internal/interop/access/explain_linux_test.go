@@ -16,7 +16,7 @@ type statement struct {
 	max   int // 0 means that there is not one
 }
 
-// account is who a client is, as far as the collector can know.
+// account is the account of a client, as far as the collector can know it.
 type account struct {
 	known    bool
 	uid, gid int
@@ -38,8 +38,8 @@ func number(s string) int {
 	return n
 }
 
-// accountOf is who a visitor is. By the Unix socket the kernel says so, and a login does not change it where
-// there are rules for accounts.
+// accountOf returns the account of a visitor. Over the Unix socket the kernel identifies it, and a
+// login does not change it where there are rules for accounts.
 func accountOf(v *visit) account {
 	if v.unix {
 		return account{true, users[v.user].uid, users[v.user].gid}
@@ -53,8 +53,8 @@ func accountOf(v *visit) account {
 	return who
 }
 
-// namesAccount reports whether a rule for a user or group is about a client. others are
-// the names for which there are rules of that kind, which "*" stands behind.
+// namesAccount reports whether a rule for a user or group applies to a client. others
+// are the names with rules of that kind, which precede "*".
 func namesAccount(kind, name string, who account, others []string) bool {
 	if !who.known {
 		return false
@@ -161,8 +161,8 @@ func about(kind, name string, v *visit, host string, all []*statement) bool {
 	return namesAccount(kind, name, accountOf(v), others)
 }
 
-// full reports whether some limit is reached that a client has to keep, with those who are there. Each name
-// has a limit of its own, and local: is two of them.
+// full reports whether a limit for a client is reached, with those present. Each name has a limit
+// of its own, and local: is two of them.
 func full(all []*statement, v *visit, host string, present []*visit) bool {
 	for _, s := range all {
 		if s.max == 0 {
@@ -198,7 +198,7 @@ func explain(got, want verdict, all []*statement, v *visit, host string, present
 	limited := full(all, v, host, present)
 	switch {
 	case want.Refused && want.Dial == pcp.ErrConnLimit && !limited:
-		// There is room, by what the section says: it counts those who have gone.
+		// By the section there is room: it counts clients that have gone.
 		return "the real one counts connections that are not there"
 	case got.may()&^want.may() != 0:
 		return ""

@@ -11,7 +11,8 @@ import (
 // reload has the collector read another section.
 func (p *program) reload(t *testing.T, section string) {
 	t.Helper()
-	// A second apart, or the real one takes the file for the one that it has read.
+	// Files are a second apart, or the real collector takes the file for the
+	// file that it has read.
 	if err := os.WriteFile(p.dir+"/pmcd.conf", []byte(agentLines+"\n[access]\n"+section), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +35,8 @@ func (p *program) reload(t *testing.T, section string) {
 }
 
 // TestReload shows why each section has a collector of its own: once the real one has had a rule for a user,
-// it wants to know who a client is for as long as it runs, and turns away all by TCP who do not log in. Ours
-// does what a new one does, the real one's way too.
+// it requires the account of each client for as long as it runs, and refuses all over TCP that do
+// not log in. Ours then behaves like a newly started collector, of either kind.
 func TestReload(t *testing.T) {
 	if outside(t) {
 		return

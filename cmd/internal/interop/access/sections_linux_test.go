@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A sectionMaker writes random [access] sections. It leaves out what the real collector
-// reads from memory that it has not written (a rule for the user or group "*" after others), and
-// what it documents and does not take ("unlimited connections").
+// A sectionMaker writes random [access] sections. It leaves out rules that make the real
+// collector read uninitialized memory (for the user or group "*" after others), and documented
+// ones that it does not accept ("unlimited connections").
 type sectionMaker struct {
 	*rand.Rand
 	accounts map[string]bool // kinds that have a rule
@@ -50,7 +50,7 @@ func (m *sectionMaker) statement() string {
 		i := m.IntN(len(text) - 2)
 		text = text[:i] + m.of(":", ",", ";", " all ", "x", "") + text[i+1:]
 		if strings.Count(text, `"`)%2 != 0 {
-			text = strings.ReplaceAll(text, `"`, "") // which would go on into other lines
+			text = strings.ReplaceAll(text, `"`, "") // would continue into other lines
 		}
 	}
 	return text
@@ -85,7 +85,7 @@ func (m *sectionMaker) account(kind string, names ...string) string {
 	return name
 }
 
-// A visit is one client: where it comes from, who it is, and whether it stays.
+// A visit is one client: its address, its account, and whether it stays.
 type visit struct {
 	unix  bool
 	from  string // an address, or the number of a user
@@ -120,7 +120,7 @@ func (v *visit) String() string {
 	return s
 }
 
-// visits makes the clients that come to a collector with a section.
+// visits makes the clients of a collector with a section.
 func (m *sectionMaker) visits() []*visit {
 	accounts := len(m.accounts) > 0
 	var list []*visit

@@ -55,7 +55,7 @@ func build(m *testing.M) int {
 }
 
 // outside runs the test once more, in network, mount and UTS name spaces of its own, and
-// reports whether it did: the process in there goes on with the test.
+// reports whether it did: the process in there continues the test.
 func outside(t *testing.T) bool {
 	t.Helper()
 	oracle.Require(t)
@@ -129,8 +129,8 @@ empty:x:2102:
 `
 )
 
-// hostNames are what this host is called, by turns: with one address, with the one that
-// Debian gives, with two, and without any.
+// hostNames are the names of this host, in turn: with one address, with the address
+// of Debian, with two, and without any.
 var hostNames = []string{"own.one", "own.debian", "own.both", "own.none"}
 
 // addresses are those of the loopback interface.
@@ -139,7 +139,7 @@ var addresses = []string{
 	"::1", "2001:db8::5", "2001:db8::6", "2001:db8:1::1", "2001:db8:5:6:7:8:9:a", "2001:0:5::1",
 }
 
-// users can come by the Unix socket: a name, user and group.
+// users can connect over the Unix socket: a name, user and group.
 var users = []struct {
 	name     string
 	uid, gid int
@@ -339,7 +339,7 @@ func (p *program) stop(t *testing.T) {
 	p.cmd = nil
 }
 
-// log is what the collector said.
+// log returns the log of the collector.
 func (p *program) log() string {
 	text, err := os.ReadFile(p.dir + "/log/pmcd.log")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -348,8 +348,9 @@ func (p *program) log() string {
 	return string(text)
 }
 
-// saslDir makes what the C collector's SASL library wants: a configuration, and a database
-// in which each user's password is the name turned around, for each name of the host.
+// saslDir makes the files of the C collector's SASL library: a configuration, and a
+// database in which each user's password is the name turned around, for each name of the
+// host.
 func saslDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,8 +18,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// startAuth starts a collector with an account: that of root, who is a user of
-// every host.
+// startAuth starts a collector with an account: that of root, which every host
+// has.
 func startAuth(t testing.TB) *Collector {
 	t.Helper()
 	users := "PCP_USERS_PATH=" + filepath.Join(t.TempDir(), "users")
@@ -63,7 +63,7 @@ func (c *Collector) login(t testing.TB, user, password string) error {
 	return cl.Check(control...)
 }
 
-// TestAuthMessages has clients say what they should not when asked who they are.
+// TestAuthMessages has clients send wrong messages during authentication.
 func TestAuthMessages(t *testing.T) {
 	c := startAuth(t)
 	c.Watch(t)
@@ -94,7 +94,7 @@ func TestAuthMessages(t *testing.T) {
 		{name: "SCRAM with channel binding", bytes: attr("SCRAM-SHA-256\x00p=tls-unique,,n=root,r=abc"), dropped: "authentication"},
 		{name: "SCRAM with a name of NULs", bytes: append(attr("SCRAM-SHA-256\x00n,,n=a\x00b,r=abcdefghijk"), attr("c=biws,r=x,p=AAAA")...), dropped: "authentication"},
 		{name: "SCRAM that never ends", bytes: append(attr("SCRAM-SHA-256\x00n,,n=root,r=abcdefghijk"), bytes.Repeat(attr("n,,n=root,r=abcdefghijk"), 100)...), dropped: "authentication"},
-		// What is written into a log must not look like something of its own.
+		// Text in a log must not look like a line of the log.
 		{name: "a user with a line of the log", bytes: attr(plain("x\n[Mon Jan  1 00:00:00] pmcd(1) Info: Successful authentication for user \"root\"", "x")), dropped: "wrong password"},
 		{name: "a user with a return and colours", bytes: attr(plain("\r\x1b[2K\x1b[31mroot\u202e\u009b", "x")), dropped: "wrong password"},
 		{name: "a mechanism with a line of the log", bytes: attr("X\npmcd(1) Info: \x1b[2K\x00"), dropped: "is not offered"},
@@ -109,7 +109,7 @@ func TestAuthMessages(t *testing.T) {
 			c.OneLine(t, cl.Conn.LocalAddr().String(), bad.dropped)
 		})
 	}
-	// Again, when it has proven who it is.
+	// Again, after authentication.
 	cl := c.beginAuth(t)
 	addr := cl.Conn.LocalAddr().String()
 	if err := cl.say(plain("root", "secret")); err != nil {
@@ -134,8 +134,7 @@ func TestAuthMessages(t *testing.T) {
 }
 
 // TestGuesses has 60 clients, or 200 if PCP_TEST_LONG is set, try passwords one after the other, with new
-// connections, while others come: some say nothing of themselves, and one has
-// the right password.
+// connections, while others connect: some without a name, and one with the right password.
 func TestGuesses(t *testing.T) {
 	t.Parallel()
 	n := 60
@@ -183,7 +182,7 @@ func TestGuesses(t *testing.T) {
 	}
 	at := time.Now()
 	err := c.login(t, "root", "secret")
-	// It comes from the attackers' address, and so waits with them.
+	// It has the attackers' address, and so waits with them.
 	t.Logf("among %d who guess: connect and fetch takes at most %v; the right password %v; %d guesses in %v",
 		n, longest.Round(time.Millisecond), time.Since(at).Round(time.Millisecond), told.Load(), time.Since(began).Round(time.Millisecond))
 	if err != nil {
@@ -222,7 +221,7 @@ func (c *Collector) guess(message string) (*Client, error) {
 }
 
 // TestSlowAuth has 500 clients stop in the middle of an exchange. They hold no
-// place in which others could prove who they are.
+// place that others need to authenticate.
 func TestSlowAuth(t *testing.T) {
 	c := startAuth(t)
 	c.Watch(t)

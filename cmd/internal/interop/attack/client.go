@@ -33,7 +33,7 @@ func NewClient(t testing.TB, conn net.Conn) *Client {
 	return cl
 }
 
-// Connect opens a connection, by "tcp" or "unix", and says nothing.
+// Connect opens a connection, by "tcp" or "unix", and sends nothing.
 func (c *Collector) Connect(t testing.TB, network string) *Client {
 	t.Helper()
 	addr := c.TCP
@@ -58,7 +58,7 @@ func (c *Collector) Dial(t testing.TB, network string) *Client {
 	return cl
 }
 
-// Greet reads what the collector says first.
+// Greet reads the collector's first message.
 func (cl *Client) Greet(t testing.TB) {
 	t.Helper()
 	h, body, err := cl.Next()
@@ -107,7 +107,7 @@ func (cl *Client) Ask(p wire.PDU) (wire.PDU, error) {
 	return cl.Answer()
 }
 
-// Answer decodes the next PDU but for news of a change of state.
+// Answer decodes the next PDU except notices of a change of state.
 func (cl *Client) Answer() (wire.PDU, error) {
 	for {
 		h, body, err := cl.Next()
@@ -158,7 +158,7 @@ func (cl *Client) Check(ids ...pcp.PMID) error {
 }
 
 // Gone waits until the collector ends the connection, and returns the last
-// error that it told, 0 if none.
+// error that it sent, 0 if none.
 func (cl *Client) Gone(t testing.TB) (last pcp.Error) {
 	t.Helper()
 	for {
@@ -187,7 +187,7 @@ func PDU(t wire.Type, words ...uint32) []byte {
 	return Claim(uint32(wire.HeaderSize+4*len(words)), t, words...)
 }
 
-// Claim builds one whose header says how long it is, true or not.
+// Claim builds a PDU whose header gives this length, true or not.
 func Claim(length uint32, t wire.Type, words ...uint32) []byte {
 	b := wire.AppendHeader(nil, wire.Header{Len: length, Type: t})
 	for _, w := range words {

@@ -21,12 +21,12 @@ const (
 	typeLogStatus  wire.Type = 0x8001
 )
 
-// A badPDU is what a client sends after its handshake.
+// A badPDU is sent by a client after its handshake.
 type badPDU struct {
 	name  string
 	bytes []byte
-	// dropped is what the log tells about the client's end; "" means that it
-	// gets an error, or nothing at all, and may go on.
+	// dropped is the log's reason for dropping the client; "" means that it
+	// gets an error, or nothing at all, and may continue.
 	dropped string
 }
 
@@ -133,8 +133,8 @@ func badPDUs() []badPDU {
 		{name: "store: word taken for a byte, far away", bytes: res(join([]uint32{1, sample, 1, 1, negative, 59000}, make([]uint32, 15000))...), dropped: "RESULT PDU"},
 		{name: "store: word far away", bytes: res(1, sample, 1, 1, negative, 0x3fffffff, 0x03000008, 1), dropped: "RESULT PDU"},
 		{name: "store: negative word", bytes: res(1, sample, 1, 1, negative, 0xfffffff0, 0x03000008, 1), dropped: "RESULT PDU"},
-		// 5.D: event records whose number is a lie. They stay bytes until an
-		// agent wants them; ours take none. Both end the real collector 6.0.3.
+		// 5.D: event records with a false count. They stay bytes until an agent
+		// needs them; ours take none. Both end the real collector 6.0.3.
 		{name: "store: events without end", bytes: res(1, uint32(pcp.NewPMID(29, 0, 136)), 1, 1, negative, 11, 0x0900000c, 0x09000000, huge)},
 		{name: "store: events below zero", bytes: res(1, uint32(pcp.NewPMID(29, 0, 136)), 1, 1, negative, 11, 0x0900000c, 0x09000000, negative)},
 
@@ -145,7 +145,7 @@ func badPDUs() []badPDU {
 		{name: "label: all levels", bytes: PDU(wire.TypeLabelReq, sample, 0xff)},
 		{name: "labels: that nobody asked for", bytes: PDU(wire.TypeLabel, sample, 0x20, 0, 1, negative, 1, 0xfffffff0, 0x20, 0, 0)},
 
-		// Headers that lie.
+		// False headers.
 		{name: "header: length of zero", bytes: Claim(0, wire.TypeFetch), dropped: "length of 0"},
 		{name: "header: length below the header's", bytes: Claim(11, wire.TypeFetch), dropped: "length of 11"},
 		{name: "header: just too long", bytes: Claim(wire.MaxInbound+1, wire.TypeFetch), dropped: "65537 bytes where 65536 are accepted"},
@@ -154,12 +154,13 @@ func badPDUs() []badPDU {
 		{name: "header: nearly the largest number", bytes: Claim(huge, wire.TypeFetch), dropped: "bytes where 65536 are accepted"},
 		{name: "header: negative length", bytes: Claim(0x80000000, wire.TypeFetch), dropped: "bytes where 65536 are accepted"},
 		{name: "header: odd length", bytes: append(Claim(13, wire.TypeDescReq), 1), dropped: "DESC_REQ PDU"},
-		// CVE-2012-3420: the type was returned where errors are, so that one
-		// below zero was taken for one, and what had come was never freed.
+		// CVE-2012-3420: the type was returned where errors are, so that a
+		// negative type was taken for an error, and the data received was never
+		// freed.
 		{name: "header: negative type", bytes: PDU(wire.Type(negative), 1, 2, 3)},
 		{name: "header: type that looks like an end of file", bytes: PDU(0, 1, 2, 3)},
 
-		// What was not offered.
+		// Features that were not offered.
 		{name: "authentication out of turn", bytes: wire.Append(nil, 0, &wire.Attr{Attr: wire.AttrUserName, Value: []byte("root\x00")})},
 		{name: "authentication with a secret without end", bytes: wire.Append(nil, 0, &wire.Attr{Attr: wire.AttrPassword, Value: []byte(strings.Repeat("x", 60000))})},
 		{name: "credentials: encryption out of turn", bytes: wire.Append(nil, 0, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureSecure)}}), dropped: "not offered"},
@@ -257,7 +258,8 @@ func TestBadHandshakes(t *testing.T) {
 	for _, bad := range []badPDU{
 		{name: "a request", bytes: PDU(wire.TypeDescReq, 1), dropped: "before credentials"},
 		{name: "authentication", bytes: wire.Append(nil, 0, &wire.Attr{Attr: wire.AttrUserName, Value: []byte("root\x00")}), dropped: "before credentials"},
-		// One finding of 2026 came this way: no limit held before the handshake was over.
+		// This is how a flaw of 2026 was found: no limit applied before the handshake was
+		// over.
 		{name: "authentication without end", bytes: Claim(0x7fffffff, wire.TypeAttr), dropped: "bytes where 65536 are accepted"},
 		{name: "encryption", bytes: wire.Append(nil, 0, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureSecure)}}), dropped: "not offered"},
 		{name: "the first bytes of TLS", bytes: []byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("\x00", 100)), dropped: "bytes where 65536 are accepted"},
@@ -279,8 +281,8 @@ func TestBadHandshakes(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// TestRealCollector sends all that to the real collector, and tells which of
-// it that does not survive.
+// TestRealCollector sends all of them to the real collector, and lists those
+// that it does not survive.
 func TestRealCollector(t *testing.T) {
 	if !longtest.Enabled() {
 		t.Skip("SKIPPED: PCP_TEST_LONG is not set")

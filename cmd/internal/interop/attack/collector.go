@@ -46,7 +46,7 @@ func Main(m *testing.M) int {
 // Tool is the path of one of our programs.
 func Tool(name string) string { return filepath.Join(built, "links", name) }
 
-// Options say what a collector runs.
+// Options configures a collector.
 type Options struct {
 	Agents  []string // more lines of pmcd.conf
 	Names   string   // the name space, a pmns(5) text; "" means what the agents in process have
@@ -60,7 +60,7 @@ type Options struct {
 type Collector struct {
 	TCP    string // 127.0.0.1:port
 	Socket string
-	Dir    string // its own, for what its agents need
+	Dir    string // its own, for the files of its agents
 
 	t      testing.TB
 	cmd    *exec.Cmd
@@ -74,7 +74,7 @@ type Collector struct {
 	done   bool
 }
 
-// A state is what can leak.
+// A state has the counts of resources that can leak.
 type state struct{ files, threads int }
 
 // control is what the control client asks for: pmcd.control.timeout of the
@@ -179,7 +179,7 @@ func (c *Collector) dialFirst() *Client {
 	}
 }
 
-// end stops the collector, and tells what it said if the test failed.
+// end stops the collector, and prints its output if the test failed.
 func (c *Collector) end() {
 	c.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -421,8 +421,8 @@ func (c *Collector) quit(t testing.TB, running bool) map[string]int {
 	return c.dump(t, running)
 }
 
-// dump counts the goroutines by what they are for; those that run, and may be
-// on their way out, if they are wanted.
+// dump counts the goroutines by purpose; running ones, which may be about to
+// end, only if running is set.
 func (c *Collector) dump(t testing.TB, running bool) map[string]int {
 	t.Helper()
 	var text []byte
@@ -450,7 +450,7 @@ func (c *Collector) dump(t testing.TB, running bool) map[string]int {
 		case bytes.Contains(stack, []byte("backend.(*remote)")):
 			counts["agent"]++
 		case bytes.Contains(stack, []byte("created by os/exec.(*Cmd).Start")):
-			counts["output"]++ // takes what an agent writes to its standard error
+			counts["output"]++ // reads an agent's standard error
 		default:
 			counts["other"]++
 		}

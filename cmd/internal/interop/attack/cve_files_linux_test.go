@@ -22,7 +22,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// A trap is a directory that belongs to another user, beside one of root that must stay as it is.
+// A trap is a directory of another user, next to one of root that must stay as it is.
 type trap struct {
 	theirs, precious string
 	conf             string // a pcp.conf with all directories in theirs
@@ -62,7 +62,7 @@ func newTrap(t *testing.T) *trap {
 	return tr
 }
 
-// state describes what is precious.
+// state describes the protected files.
 func (tr *trap) state(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -107,7 +107,7 @@ func (tr *trap) plant(t *testing.T, paths ...string) {
 	}
 }
 
-// unharmed checks that what is precious is as it was.
+// unharmed checks that the protected files are unchanged.
 func (tr *trap) unharmed(t *testing.T, what string, out []byte) {
 	t.Helper()
 	if after := tr.state(t); after != tr.before {
@@ -123,8 +123,9 @@ func (tr *trap) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestCVE_2024_45770 has root call pmpost where the directory of NOTICES belongs to another user, who planted a
-// link, a second name of a file, a FIFO, or a link in the place of the directory: pmpost wrote to what it led to.
+// TestCVE_2024_45770 has root call pmpost where the directory of NOTICES belongs to another user,
+// with a planted link, second name of a file, FIFO, or link in the place of the directory: pmpost
+// wrote to its target.
 func TestCVE_2024_45770(t *testing.T) {
 	for what, plant := range map[string]func(*trap, string) error{
 		"a link":        func(tr *trap, path string) error { return os.Symlink(filepath.Join(tr.precious, "file"), path) },
@@ -189,7 +190,8 @@ func services(t *testing.T, c *Collector, tr *trap) map[string]*exec.Cmd {
 
 func dialTCP(port string) (net.Conn, error) { return net.Dial("tcp", "127.0.0.1:"+port) }
 
-// runService runs a service for a moment: those that go on are told to end when they are up, or did not come up.
+// runService runs a service for a moment: those that keep running are ended when they are up, or
+// have not come up.
 func runService(t *testing.T, name string, cmd *exec.Cmd) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -225,8 +227,9 @@ func runService(t *testing.T, name string, cmd *exec.Cmd) []byte {
 	return out.Bytes()
 }
 
-// TestCVE_2023_6917 starts the services as root where their directories belong to another user, who planted links
-// at the names of their files and in the place of directories: scripts that ran as root wrote, changed owners and modes through them.
+// TestCVE_2023_6917 starts the services as root where their directories belong to another user,
+// with planted links at the names of their files and in the place of directories: scripts that ran
+// as root wrote, changed owners and modes through them.
 func TestCVE_2023_6917(t *testing.T) {
 	c := Start(t, Options{})
 	for _, planted := range [][]string{
@@ -247,7 +250,8 @@ func TestCVE_2023_6917(t *testing.T) {
 	}
 }
 
-// created watches directories until it is called, and returns the names of what was created in them.
+// created watches directories until its result is called, which returns the names of the files
+// created in them.
 func created(t *testing.T, dirs ...string) func() []string {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)

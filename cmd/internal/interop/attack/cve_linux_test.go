@@ -29,19 +29,19 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// The published flaws of PCP from 2012 on, each replayed against what we have in the place of the part that had it. The table in
-// docs/security.md lists them all; a test below holds it to what is here.
+// The published flaws of PCP from 2012 on, each replayed against our counterpart of the vulnerable
+// part. The table in docs/security.md lists them all; a test below compares it with these tests.
 
-// TestCVE_2012_3418 sends PDUs whose counts and lengths lie: decoders believed them, and wrote
+// TestCVE_2012_3418 sends PDUs with false counts and lengths: decoders trusted them, and wrote
 // or read where they should not.
 func TestCVE_2012_3418(t *testing.T) { sendBad(t, "2012-3418") }
 
-// TestCVE_2024_45769 stores values whose block is not where they say, and sends credentials of no length:
-// the collector wrote outside of the PDU.
+// TestCVE_2024_45769 stores values with a wrong offset of their block, and sends credentials of no
+// length: the collector wrote outside of the PDU.
 func TestCVE_2024_45769(t *testing.T) { sendBad(t, "2024-45769") }
 
-// TestCVE_2012_3420_NegativeType sends a PDU with a type below zero, which was taken for an error while what had
-// come was never freed. TestCVE_2012_3420 has the other leaks.
+// TestCVE_2012_3420_NegativeType sends a PDU with a negative type, which was taken for an error
+// while the data received was never freed. TestCVE_2012_3420 has the other leaks.
 func TestCVE_2012_3420_NegativeType(t *testing.T) { sendBad(t, "2012-3420") }
 
 // asUser calls f in a thread whose effective user and group are others.
@@ -71,7 +71,7 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// Users of the tests, who need not exist.
+// Users of the tests; they need not exist.
 const (
 	ownerUID    = 54321
 	strangerUID = 54322
@@ -160,7 +160,7 @@ func everything(t *testing.T, cl *Client) []byte {
 	return all.Bytes()
 }
 
-// leaks returns where a secret is in bytes, with what is around it.
+// leaks returns the place of a secret in bytes, with the text around it.
 func leaks(b []byte, what string) string {
 	i := bytes.Index(b, []byte(what))
 	if i < 0 {
@@ -180,7 +180,8 @@ func TestCVE_2012_3419(t *testing.T) {
 	}
 	number := func(pid int) []byte { return []byte(fmt.Sprintf("%06d ", pid)) }
 
-	// As root, so that the test shows what there is to see, and leaves it in the agent.
+	// As root, so that the test shows that there is a secret, and leaves it in the
+	// agent.
 	unixAs := func(uid int) (cl *Client) {
 		err := asUser(uid, uid, func() error {
 			conn, err := net.Dial("unix", c.Socket)
@@ -340,8 +341,8 @@ func (p *proxy) get(t *testing.T, path string) []byte {
 }
 
 // TestCVE_2024_3019 speaks the protocol of the key server at the port of a pmproxy with its default
-// configuration, and with one that names a key server: pmproxy passed on what anybody sent, so that
-// a client could run commands as that server's user. Nothing may come through unless the administrator asks for it.
+// configuration, and with a key server configured: pmproxy forwarded any data, so that a client
+// could run commands as that server's user. Nothing may pass unless the administrator asks for it.
 func TestCVE_2024_3019(t *testing.T) {
 	keys, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -407,8 +408,9 @@ func TestCVE_2024_3019(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_16530 has who controls a recorder talk to one that lies: lengths of the names in its status are below zero,
-// larger than the PDU, or without an end. pmlc read where it should not. The collector gets the same PDU.
+// TestCVE_2026_16530 connects our pmlc to a hostile recorder: lengths of the names in its
+// status are negative, larger than the PDU, or without an end. C's pmlc read out of bounds. The
+// collector gets the same PDU.
 func TestCVE_2026_16530(t *testing.T) {
 	sendBad(t, "2026-16530")
 	for _, length := range []uint32{0x80000000, 0xffffffff, 0x7fffffff, 257, 200} {
@@ -458,7 +460,8 @@ func runFor(t *testing.T, cmd *exec.Cmd, limit time.Duration) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// lyingLogger greets as a pmlogger and answers each request with a status of which one field has a length that lies.
+// lyingLogger greets as a pmlogger and answers each request with a status with one field of a false
+// length.
 func lyingLogger(conn net.Conn, field int, length uint32) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))

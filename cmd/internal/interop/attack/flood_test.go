@@ -119,7 +119,7 @@ func TestMetricLists(t *testing.T) {
 	c := Start(t, Options{})
 	c.Watch(t)
 	before, _ := c.Memory()
-	for _, domain := range []int{29, 222} { // one that is there, one that is not
+	for _, domain := range []int{29, 222} { // an existing one, a missing one
 		ids := make([]pcp.PMID, 16000)
 		for i := range ids {
 			ids[i] = pcp.NewPMID(domain, 4000, i%1024)
@@ -243,7 +243,7 @@ func TestCVE_2012_3421(t *testing.T) {
 			cl.Gone(t)
 			c.OneLine(t, addr, "client dropped")
 		})
-		wg.Go(func() { // reads slowly, what it asks for again and again
+		wg.Go(func() { // reads slowly, and repeats its request
 			cl := c.Dial(t, "tcp")
 			addr := cl.Conn.LocalAddr().String()
 			req := wire.Append(nil, 0, &wire.PMNSTraverse{})
@@ -300,7 +300,7 @@ func TestPipelined(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// TestHalfOpen has clients that say nothing, or half of their credentials.
+// TestHalfOpen has clients that send nothing, or half of their credentials.
 func TestHalfOpen(t *testing.T) {
 	c := Start(t, Options{})
 	c.Watch(t)
@@ -326,8 +326,8 @@ func TestHalfOpen(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// TestHandshakesThatNeverEnd waits until those who say nothing are sent away,
-// which takes half a minute.
+// TestHandshakesThatNeverEnd waits until silent clients are dropped, which
+// takes half a minute.
 func TestHandshakesThatNeverEnd(t *testing.T) {
 	if !longtest.Enabled() {
 		t.Skip("SKIPPED: PCP_TEST_LONG is not set")
@@ -352,7 +352,7 @@ func TestHandshakesThatNeverEnd(t *testing.T) {
 }
 
 // TestManyConnections has 10,000 clients of one host at the same time. All are
-// served, and a fetch for each costs what it costs.
+// served, and the cost of a fetch does not change.
 func TestManyConnections(t *testing.T) {
 	const n = 10000
 	var lim syscall.Rlimit
@@ -407,8 +407,8 @@ func TestManyConnections(t *testing.T) {
 }
 
 // TestNoDescriptors has more clients than the collector may have descriptors.
-// Those who are in are served, the log has one line, and when some go the
-// others come in.
+// Connected clients are served, the log has one line, and when some leave the
+// others get in.
 func TestNoDescriptors(t *testing.T) {
 	c := Start(t, Options{Files: 64})
 	c.Watch(t)

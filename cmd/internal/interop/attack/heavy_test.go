@@ -22,8 +22,8 @@ func heavyFetch() []byte {
 }
 
 // TestHeavyFetches has 20 clients fetch 16,000 metrics again and again. It
-// prints what another client waits; which requests go first is checked in
-// package pmcd, where no clock has a part in it.
+// prints the waiting time of another client; package pmcd tests the order of
+// requests, without a clock.
 func TestHeavyFetches(t *testing.T) {
 	c := Start(t, Options{})
 	before, _ := c.Memory()
@@ -89,7 +89,7 @@ func TestHeavyFetchesUnread(t *testing.T) {
 	}
 	c.measure(t, 8*time.Second)
 	c.costs(t, before, 256)
-	// Who goes now need not be dropped by the collector.
+	// Clients that leave now need not be dropped by the collector.
 	for _, cl := range clients {
 		cl.Conn.Close()
 	}
@@ -97,7 +97,8 @@ func TestHeavyFetchesUnread(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// measure has the control client fetch for a while, and prints what it waits.
+// measure has the control client fetch for a while, and prints its waiting
+// time.
 func (c *Collector) measure(t testing.TB, length time.Duration) {
 	t.Helper()
 	var took []time.Duration

@@ -26,7 +26,7 @@ func hostileLine(t testing.TB, mode string, domain int) string {
 	return fmt.Sprintf("%s %d pipe binary /usr/bin/env %s=%s %s", mode, domain, hostileEnv, mode, exe)
 }
 
-// A hostile agent answers well but for what its mode says.
+// A hostile agent answers well except for the fault of its mode.
 type hostile struct {
 	mode string
 	in   *wire.Reader
@@ -124,7 +124,7 @@ type badReply struct {
 	to    wire.Type
 	bytes []byte
 	do    func(*hostile)
-	// dropped is what the log tells about its end; "" means that it stays.
+	// dropped is the log's reason for its end; "" means that it stays.
 	dropped string
 	memory  int // that it may cost, in MiB; 0 means 48
 }
@@ -146,7 +146,7 @@ func forever(b []byte) func(*hostile) {
 	}
 }
 
-// badReplies are what agents do wrong, by the name of the agent.
+// badReplies are wrong replies of agents, by the name of the agent.
 var badReplies = map[string]badReply{
 	"fetch.type":     {to: wire.TypeFetch, bytes: wire.Append(nil, 0, bigText(3)), dropped: "answered a FETCH PDU with a TEXT PDU"},
 	"fetch.unknown":  {to: wire.TypeFetch, bytes: PDU(minus, 1, 2, 3), dropped: "answered a FETCH PDU with a"},
@@ -321,8 +321,8 @@ func TestErrorFlood(t *testing.T) {
 }
 
 // TestAgentThatHangs has agents that do not answer, that drip a reply, and
-// that do not take requests. Clients of others do not wait for them, and those
-// who asked get an error when the time is up.
+// that do not take requests. Clients of others do not wait for them, and its
+// own clients get an error when the time is up.
 func TestAgentThatHangs(t *testing.T) {
 	t.Parallel()
 	modes := []string{"hang", "drip", "deaf"}
@@ -338,7 +338,7 @@ func TestAgentThatHangs(t *testing.T) {
 				t.Parallel()
 				cl := c.Dial(t, "tcp")
 				ids := []pcp.PMID{pcp.NewPMID(hostileDomain+i, 0, 1)}
-				if mode == "deaf" { // what it does not read is more than a pipe takes
+				if mode == "deaf" { // the unread data is more than a pipe holds
 					ids = slices.Repeat(ids, 16000)
 					insts := make([]int32, 16000)
 					for i := range insts {
@@ -432,7 +432,7 @@ func serveLater(ln net.Listener, serve func(net.Conn)) {
 	}()
 }
 
-// TestSocketAgentHalfOpen has an agent that accepts, and says half of its
+// TestSocketAgentHalfOpen has an agent that accepts, and sends half of its
 // credentials. The collector starts without it.
 func TestSocketAgentHalfOpen(t *testing.T) {
 	dir, err := os.MkdirTemp("", "attack")

@@ -30,8 +30,9 @@ func attackFor(t *testing.T) time.Duration {
 	return d
 }
 
-// TestAttackMessages has clients send messages that are wrong, or right but for some bits, one after the other and without an end. The
-// collector serves another client meanwhile, and afterwards has nothing of them.
+// TestAttackMessages has clients send messages that are wrong, or right except for some bits, one
+// after the other and without an end. The collector serves another client meanwhile, and keeps
+// nothing of them.
 func TestAttackMessages(t *testing.T) {
 	length := attackFor(t)
 	c := Start(t, Options{})
@@ -59,11 +60,11 @@ func TestAttackMessages(t *testing.T) {
 			for time.Now().Before(end) && !t.Failed() {
 				cl := c.Connect(t, network)
 				connections.Add(1)
-				if rnd.IntN(10) > 0 { // the others begin with what is wrong
+				if rnd.IntN(10) > 0 { // the others begin with a wrong message
 					cl.Shake(t)
 				}
 				done := make(chan struct{})
-				go func() { // what is answered, so that it is not one that does not read
+				go func() { // reads the answers, so that the client is not one without a reader
 					defer close(done)
 					for {
 						if _, _, err := cl.Next(); err != nil {

@@ -301,7 +301,7 @@ func TestTLSHalfHandshakes(t *testing.T) {
 		}
 		clients = append(clients, cl)
 	}
-	// Those who do it right are served, with TLS and without.
+	// Correct clients are served, with TLS and without.
 	for _, cl := range []*Client{c.dialTLS(t, nil), c.Dial(t, "tcp")} {
 		if err := cl.Check(control...); err != nil {
 			t.Error(err)
@@ -316,8 +316,8 @@ func TestTLSHalfHandshakes(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// hugeCert is a certificate with its key, and n bytes that mean nothing; as
-// often as said.
+// hugeCert is a certificate with its key, and n meaningless bytes, repeated
+// times times.
 func hugeCert(t testing.TB, n, times int) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -38,7 +38,7 @@ func TestAttackArchives(t *testing.T) {
 	if err := writeArchive(s); err != nil {
 		t.Fatal(err)
 	}
-	// What is damaged is of another host.
+	// The damaged files are those of another host.
 	dir := filepath.Join(s.archives(), "other")
 	if err := writeRecords(filepath.Join(dir, "20200101"), "other", 10); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,8 @@ var step = func() *int64 {
 `
 
 // buildStepped builds our program with a time of day that the test sets. A name space of the kernel has a monotonic clock of its
-// own, but no time of day, and that of the machine is not the test's to set. Monotonic time goes on as it does when a clock is set.
+// own, but no time of day, and the test must not set that of the machine. Monotonic time continues
+// as it does when a clock is set.
 func buildStepped(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +101,7 @@ func (s *site) newClock() *clock {
 	return c
 }
 
-// set sets it, by so much ahead of what it is.
+// set sets the clock ahead of the present time.
 func (c *clock) set(t *testing.T, ahead time.Duration) {
 	t.Helper()
 	f, err := os.OpenFile(c.path, os.O_WRONLY, 0)
@@ -114,7 +115,7 @@ func (c *clock) set(t *testing.T, ahead time.Duration) {
 }
 
 // TestClock sets the clock of each daemon, and of its collector, forward and back, by an hour and by more than a year: the
-// daemon goes on at once, and no archive is lost.
+// daemon continues at once, and no archive is lost.
 func TestClock(t *testing.T) {
 	if !longtest.Enabled() {
 		t.Skip("SKIPPED: PCP_TEST_LONG is not set, and all of the program would be built again")
@@ -127,7 +128,7 @@ func TestClock(t *testing.T) {
 			s.exe = exe
 			c := s.newClock()
 			source := s.ownCollector()
-			switch { // times of records are not what says that they are new
+			switch { // the times of records do not show that they are new
 			case d.settles != nil:
 				d.settles = growing()
 			case d.sound != nil:

@@ -27,13 +27,15 @@ type daemon struct {
 	name string
 	// start starts it with limits.
 	start func(s *site, limits ...limit) *process
-	// prepare writes what it needs of its own directory before anything breaks; may be nil.
+	// prepare writes the files that it needs in its own directory before anything breaks;
+	// may be nil.
 	prepare func(s *site) error
-	// works returns nil if the daemon has done what it is for after a moment.
+	// works returns nil if the daemon has done its work after a moment.
 	works func(s *site, since time.Time) error
-	// settles is asked besides when a fault is over, of what takes a while; may be nil.
+	// settles is an additional check when a fault is over, for effects that take a
+	// while; may be nil.
 	settles func(s *site, since time.Time) error
-	// sound looks at what the daemon left, when it has ended; nil if it keeps nothing.
+	// sound checks the files of the daemon when it has ended; nil if it keeps none.
 	sound  func(s *site) error
 	serves bool   // also while it cannot write
 	starts string // the faults in spite of which it starts; in spite of others it may
@@ -51,7 +53,7 @@ var daemons = []daemon{
 	{name: "up", start: startUp, works: upWorks, settles: records, sound: readable, serves: true, alone: true, files: 128},
 }
 
-// metric is what all of them are about.
+// metric is the metric that all daemons use.
 const metric = "sample.long.one"
 
 func startPMCD(s *site, limits ...limit) *process {

@@ -97,7 +97,7 @@ func (d daemon) well(s *site, p *process, what string) {
 	}
 }
 
-// over ends the daemon, and looks at what it left.
+// over ends the daemon, and checks the files that it left.
 func (d daemon) over(s *site, p *process) {
 	s.t.Helper()
 	p.stop()
@@ -127,14 +127,15 @@ func full(t *testing.T, d daemon, s *site) {
 	p := d.up(s)
 	s.fill()
 	d.during(s, p, 2*time.Second)
-	s.fill() // what was still in a page
+	s.fill() // the rest of a page
 	d.during(s, p, time.Second)
 	s.empty()
 	d.well(s, p, "when there is space again")
 	d.over(s, p)
 }
 
-// fullAtStart starts the daemon when there is no space: it works all the same, or says in a sentence why not.
+// fullAtStart starts the daemon when there is no space: it works all the same, or prints the reason
+// in a sentence.
 func fullAtStart(t *testing.T, d daemon, s *site) {
 	s.mount(8 << 20)
 	d.ready(s)
@@ -200,7 +201,7 @@ func descriptors(t *testing.T, d daemon, s *site) {
 		if len(conns) < 50 {
 			t.Errorf("%d connections only", len(conns))
 		}
-		time.Sleep(time.Second) // in which it has none to spare
+		time.Sleep(time.Second) // it has no descriptors to spare meanwhile
 		for _, conn := range conns {
 			conn.Close()
 		}
@@ -213,7 +214,8 @@ func descriptors(t *testing.T, d daemon, s *site) {
 // reserves most of it, and uses little.
 const leastSpace = 1 << 20
 
-// addressSpace has the daemon work with little address space, and say so where it cannot.
+// addressSpace has the daemon work with little address space, and print an error where it
+// cannot.
 func addressSpace(t *testing.T, d daemon, s *site) {
 	d.ready(s)
 	d.start(s, limit{"v", leastSpace - 1}).refused("less address space", "the limit on address space is 1048575 KB")
@@ -222,7 +224,7 @@ func addressSpace(t *testing.T, d daemon, s *site) {
 	d.over(s, p)
 }
 
-// stopped has the daemon stopped for a while, and go on.
+// stopped has the daemon stopped for a while, and continue.
 func stopped(t *testing.T, d daemon, s *site) {
 	p := d.up(s)
 	p.signal(syscall.SIGSTOP)
@@ -295,7 +297,7 @@ func slow(t *testing.T, d daemon, s *site) {
 }
 
 // two starts a second one with the same directory: it is refused, or has a place of its own, and the first
-// one goes on.
+// one continues.
 func two(t *testing.T, d daemon, s *site) {
 	p := d.up(s)
 	// Its ports are other ones, so that only the directory is shared.
@@ -317,7 +319,7 @@ func two(t *testing.T, d daemon, s *site) {
 }
 
 // flipped flips some bits in a file of those that the daemon left when it was killed, and starts it again: it works, without that
-// file if need be, or says which file is at fault.
+// file if need be, or names the file at fault.
 func flipped(t *testing.T, d daemon, s *site) {
 	rnd := rand.New(rand.NewPCG(longtest.Seed(t), uint64(len(d.name))))
 	p := d.up(s)
@@ -353,7 +355,7 @@ func flipped(t *testing.T, d daemon, s *site) {
 			t.Fatal(err)
 		}
 		if strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "log/pmlogger/host/") {
-			continue // what nothing is read from, and what the daemon has not written
+			continue // files that are not read, and files that the daemon has not written
 		}
 		for round := range longtest.N(1, 10) {
 			b, err := os.ReadFile(path)
@@ -368,7 +370,7 @@ func flipped(t *testing.T, d daemon, s *site) {
 				t.Fatal(err)
 			}
 			p := d.start(s)
-			for range 2 { // what was left over may be done first
+			for range 2 { // earlier work may be done first
 				since := time.Now()
 				err = d.works(s, since)
 				for end := time.Now().Add(patience); err != nil && p.alive() && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

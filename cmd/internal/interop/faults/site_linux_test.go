@@ -51,10 +51,12 @@ func launch(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// patience is how long what happens soon may take on a busy machine.
+// patience is the time limit on a busy machine for events that usually happen
+// soon.
 const patience = 2 * time.Minute
 
-// A site is where a daemon lives: what it reads, and on a file system that may be broken what it keeps.
+// A site is the environment of a daemon: the files that it reads, and on a file system that may be
+// broken the files that it keeps.
 type site struct {
 	t    *testing.T
 	conf string // configuration, which is not broken
@@ -64,8 +66,8 @@ type site struct {
 	port    int    // of the daemon, if it has one
 	webPort int    // of the page of pcp up
 
-	damaged  map[string]bool // archives that are to be left alone
-	prepared bool            // its directory has what the daemon needs
+	damaged  map[string]bool // archives that must be left alone
+	prepared bool            // its directory has the files that the daemon needs
 	hook     *hook           // receives its alerts
 	ns       *netns          // in which its processes run, nil for that of the test
 	exe      string          // the program, "" for the usual one
@@ -133,7 +135,7 @@ func (s *site) mount(bytes int) {
 	s.makeDirs()
 }
 
-// readOnly has the file system refuse what would change it, or take it again.
+// readOnly has the file system refuse changes, or accept them again.
 func (s *site) readOnly(on bool) {
 	s.t.Helper()
 	flags := uintptr(unix.MS_REMOUNT)
@@ -145,7 +147,7 @@ func (s *site) readOnly(on bool) {
 	}
 }
 
-// filler is what takes the space.
+// filler is the file that takes the space.
 func (s *site) filler() string { return filepath.Join(s.dir, "filler") }
 
 // fill takes all space that is left, and the rest of each file's last page is too short to matter.
@@ -188,7 +190,7 @@ func (s *site) files() (paths []string) {
 	return paths
 }
 
-// A limit is what a process may have, as ulimit takes it.
+// A limit is a resource limit of a process, in the form of ulimit.
 type limit struct {
 	option string // "n" or "v"
 	value  int
@@ -277,7 +279,7 @@ func (p *process) alive() bool {
 	}
 }
 
-// said returns what the process printed, and what its logs have.
+// said returns the output of the process, and its logs.
 func (p *process) said() string {
 	text := p.out.String()
 	for _, path := range p.s.files() {
@@ -354,7 +356,8 @@ func (p *process) calm() {
 	}
 }
 
-// refused waits for a daemon that cannot start, and checks that one sentence says why: with one of these words.
+// refused waits for a daemon that cannot start, and checks that one sentence has the reason, with
+// one of these words.
 func (p *process) refused(what string, words ...string) {
 	p.s.t.Helper()
 	status := p.ends(what)

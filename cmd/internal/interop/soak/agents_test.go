@@ -60,7 +60,7 @@ func lines(t testing.TB) []string {
 // goodFetches is how many fetches the bad agents answer before they turn bad.
 const goodFetches = 20
 
-// agent is the main function of one that misbehaves. All its metrics are 42.
+// agent is the main function of a misbehaving agent. All its metrics are 42.
 func agent(mode string) {
 	var in io.Reader = os.Stdin
 	var out io.Writer = os.Stdout

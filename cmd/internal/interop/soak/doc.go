@@ -7,5 +7,5 @@
 //	make soak              # ten minutes
 //	go test ./cmd/internal/interop/soak # some seconds
 //
-// PCP_SOAK says for how long, as 90s or 10m; with PCP_TEST_LONG it is ten minutes.
+// PCP_SOAK sets the duration, as 90s or 10m; with PCP_TEST_LONG it is ten minutes.
 package soak

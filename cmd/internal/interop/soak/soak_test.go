@@ -73,8 +73,8 @@ func TestSoak(t *testing.T) {
 		wg.Go(func() { client(t, c, i, &f, end) })
 	}
 
-	// Once a second memory is looked at; every 5 s the collector is told to
-	// hang up, and starts those agents again that it dropped.
+	// The test checks memory once a second; every 5 s the collector gets
+	// SIGHUP, and restarts the agents that it dropped.
 	var memory []int
 	hangUps := 0
 	tick := time.NewTicker(time.Second)

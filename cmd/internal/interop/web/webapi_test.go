@@ -33,8 +33,8 @@ import (
 
 // A webDifference is a difference that is meant.
 type webDifference struct {
-	words string         // with which docs/differences.md tells of it
-	drop  *regexp.Regexp // what is left out of both answers, which are equal then; nil if they differ altogether
+	words string         // the words in docs/differences.md about it
+	drop  *regexp.Regexp // the parts left out of both answers, which are equal then; nil if they differ altogether
 }
 
 // webDifferences are the differences by name.
@@ -57,7 +57,7 @@ type webRequest struct {
 	method, path, body string
 }
 
-// webAnswer is what came back.
+// webAnswer is an answer.
 type webAnswer struct {
 	status int
 	kind   string // content type
@@ -349,8 +349,8 @@ func TestWebAPI(t *testing.T) {
 	}
 }
 
-// TestStoreNothing stores an empty value for a number, which both refuse. What the real one remembers of that,
-// numbers that are right being refused too, ours does not.
+// TestStoreNothing stores an empty value for a number, which both refuse. The real one then refuses
+// valid numbers too, ours does not.
 func TestStoreNothing(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	real, ours := startRealProxy(t, d), startOurs(t, d.TCP)
@@ -460,7 +460,8 @@ func randomRequest(r *rand.Rand) webRequest {
 	return webRequest{method: http.MethodGet, path: path}
 }
 
-// anyDifference is what is left out of answers to requests that were drawn: the differences that may be anywhere.
+// anyDifference matches the parts left out of answers to random requests: the differences that may
+// be anywhere.
 var anyDifference = regexp.MustCompile(`(?s)"(labels": \{[^}]*\}|series": "[0-9a-f]*"|value": "?[^,\n]*)|\[[a-z]+="[^\n]*\]`)
 
 // TestRandomRequests sends requests that are drawn to both. (The differences of a scrape and in definitions on several lines are
@@ -476,7 +477,7 @@ func TestRandomRequests(t *testing.T) {
 			q := randomRequest(r)
 			want, got := canonical(real.ask(t, q), real.context), canonical(ours.ask(t, q), ours.context)
 			if strings.Contains(want, "not JSON") {
-				continue // the real one sent what cannot be read
+				continue // the real one sent an unreadable answer
 			}
 			if strings.Contains(q.path, "derive") && (strings.Contains(want, "incomplete expression") || strings.Contains(got, "Illegal derived metric name")) {
 				continue // ours needs no newline at the end, and a name that a metric can have
@@ -489,7 +490,8 @@ func TestRandomRequests(t *testing.T) {
 	}
 }
 
-// TestDeadly sends ours what ends the real pmproxy, and has it answer the next client.
+// TestDeadly sends ours requests that end the real pmproxy, and has it answer the next
+// client.
 func TestDeadly(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	ours := startOurs(t, d.TCP)
@@ -570,8 +572,8 @@ func TestPromtool(t *testing.T) {
 		cmd.Stdin = bytes.NewReader(a.body)
 		out, _ := cmd.CombinedOutput()
 		for line := range strings.Lines(string(out)) {
-			// It has opinions about the names of metrics and the lengths of texts, which are PCP's. What it cannot read is
-			// another matter.
+			// promtool has opinions about the names of metrics and the lengths of texts, which are PCP's.
+			// Unreadable text is an error.
 			if strings.HasPrefix(line, "error while linting") || strings.Contains(line, "parse") || strings.Contains(line, "parsing") {
 				t.Errorf("%s: %s", path, line)
 			}
