@@ -134,7 +134,7 @@ func Services(ctx context.Context, service string, o Options) ([]string, error) 
 // nameTimeout limits the time of the name service for one address.
 const nameTimeout = 2 * time.Second
 
-// name returns the name of an address, the address itself if it has none. It asks even if
+// name returns the name of an address, the address itself if it has no name. It asks even if
 // ctx has ended: addresses found must be reported.
 func name(ctx context.Context, addr netip.Addr) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nameTimeout)

@@ -26,7 +26,7 @@ const (
 
 // A Loop configures when a set is sampled.
 type Loop struct {
-	Samples  int           // as many, with Limited
+	Samples  int           // the number of samples, if Limited
 	Limited  bool          // there is a limit, which may be 0
 	Interval time.Duration // between the samples, if Live
 	Live     bool          // wait for the time of the next sample; archives have their own time

@@ -44,7 +44,7 @@ type reader struct {
 	position
 	text []byte
 	off  int
-	seen string // the last token, with the part of the next one that was read
+	seen string // the last token, with the part read of the next token
 }
 
 func (r *reader) get() int {

@@ -81,7 +81,7 @@ type Variable struct {
 	data, initial string // the value; of an action, its text
 	set           bool   // whether it has a value
 	enabled       bool
-	wasEnabled    bool // the value in the rule file; false if it has none
+	wasEnabled    bool // the value in the rule file; false if it is not set there
 	modifiable    bool
 	changed       bool // by the user
 	promoted      bool // a copy of a global variable, for one rule

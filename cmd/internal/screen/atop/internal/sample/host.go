@@ -24,7 +24,7 @@ type Host struct {
 	Node, Release, Version, Machine string
 }
 
-// ErrInitial means that the source has none of the metrics fetched first.
+// ErrInitial means that the source lacks all metrics that are fetched first.
 var ErrInitial = errors.New("pmFetch failed to fetch initial metric value(s)")
 
 var hostMetrics = []string{

@@ -276,7 +276,7 @@ func (a *App) drawTimeLine(line screen.Area) {
 	}
 }
 
-// seconds is a duration of as many seconds.
+// seconds returns a number of seconds as a duration.
 func seconds(f float64) time.Duration {
 	const most = float64(1<<63-1) / float64(time.Second) / 2
 	return time.Duration(max(-most, min(most, f)) * float64(time.Second))
