@@ -59,7 +59,7 @@ func parseRecipes(makefile []byte) []recipe {
 	for _, m := range archiveRule.FindAllSubmatch(makefile, -1) {
 		r := recipe{makes: names(string(m[1])), from: names(string(m[2]))}
 		if slices.Contains(r.makes, "bad-1") {
-			r.from = append(r.from, "foo") // which the makefile does not say
+			r.from = append(r.from, "foo") // not in the makefile
 		}
 		rules = append(rules, r)
 	}
@@ -72,7 +72,7 @@ var (
 	word        = regexp.MustCompile(`[\w-]+`)
 )
 
-// archivesOf returns what rules a test needs, and those that these need.
+// archivesOf returns the rules that a test needs, and those that these need.
 func archivesOf(suite string, t test, rules []recipe) []recipe {
 	text := scripts(suite, t)
 	var names []string
@@ -95,9 +95,9 @@ func archivesOf(suite string, t test, rules []recipe) []recipe {
 	return need
 }
 
-// makeArchives begins to make what tests read and the cache does not have. Those
-// tests wait for it in runner.run; for others it may go on meanwhile. An archive that
-// cannot be made is a matter of the tests that read it.
+// makeArchives starts to make the archives that tests read and the cache lacks. Those
+// tests wait for them in runner.run; others may run meanwhile. If an archive cannot
+// be made, the tests that read it fail.
 func (r *runner) makeArchives(tests []test, progress func(string)) error {
 	makefile, err := os.ReadFile(filepath.Join(r.suite, archiveDir, "GNUlocaldefs"))
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *runner) recordArchives(need []recipe, progress func(string)) error {
 	return nil
 }
 
-// archiveNames returns what recipes make, as the tests call it.
+// archiveNames returns the archives that recipes make, by their names in tests.
 func archiveNames(list []recipe) []string {
 	var names []string
 	for _, r := range list {
@@ -184,8 +184,8 @@ func archiveNames(list []recipe) []string {
 	return names
 }
 
-// archiveScript makes the archives of recipes. Those that are recorded are at the
-// same time, but for the ones that change what others record: they take turns.
+// archiveScript makes the archives of recipes. Recordings run in parallel, except
+// those that change values that others record: they take turns.
 func archiveScript(need []recipe) string {
 	var recorded, turns, derived strings.Builder
 	for _, r := range need {
@@ -202,9 +202,9 @@ func archiveScript(need []recipe) string {
 	return makeArchives + recorded.String() + turns.String() + "wait\n" + derived.String() + "chown -R " + qaUser + " $made\n"
 }
 
-// makeArchives is called with the archives that others are made of, and with those
-// that one rule makes. A mark in an archive that has no gap by intention
-// says that pmlogger had lost the collector.
+// makeArchives is called with the archives that others are made from, and with
+// those that one rule makes. A mark in an archive that has no intended gap means
+// that pmlogger had lost the collector.
 const makeArchives = `made=` + sandboxDir + `/made/` + archiveDir + `
 make_archives() {
 	from=$1; shift

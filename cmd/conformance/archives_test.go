@@ -77,8 +77,8 @@ func TestArchivesOf(t *testing.T) {
 	f("pmval -a tmparch/null; pmval -a tmparch/foo\n", "null foo")
 }
 
-// What is recorded goes side by side, but for what changes others' values; what is
-// made of it comes when all that is done.
+// Recordings run in parallel, except those that change others' values; archives
+// made from them come after all of these.
 func TestArchiveScript(t *testing.T) {
 	got, found := strings.CutPrefix(archiveScript(parseRecipes([]byte(makefile))), makeArchives)
 	want := `make_archives '' foo &

@@ -62,8 +62,8 @@ func notListed(tests []test) ([]test, error) {
 }
 
 // tryCandidates runs tests, those that pass once without our commands and once
-// more with them, and says how the lists of those that must pass differ from
-// what it found.
+// more with them, and prints how the lists of those that must pass differ from
+// the results.
 func (p *reporter) tryCandidates(r *runner, tests []test, update bool) int {
 	first, err := p.tryAny(r, tests)
 	if err != nil {
@@ -147,9 +147,10 @@ func (p *reporter) tryAny(r *runner, tests []test) ([]outcome, error) {
 	return all, nil
 }
 
-// vacuous runs tests that have passed without the commands that they name, but
-// for services, and returns those that pass all the same: they say nothing about
-// ours. Other commands of ours stay, since starting a collector takes some.
+// vacuous runs tests that have passed without the commands that they name,
+// except services, and returns those that pass all the same: they prove nothing
+// about ours. Other commands of ours stay, since starting a collector needs
+// some.
 func (p *reporter) vacuous(r *runner, tests []test) (map[string]bool, error) {
 	found := make(map[string]bool)
 	if r.links == nil {
@@ -177,8 +178,8 @@ func (p *reporter) vacuous(r *runner, tests []test) (map[string]bool, error) {
 	return found, nil
 }
 
-// compareList says which tests a list lacks and which of those that were tried
-// do not belong there, and if told to writes it anew.
+// compareList prints the tests that a list lacks and the tried ones that do not
+// belong there, and rewrites it if update is set.
 func compareList(path string, now []test, tried map[string]bool, update bool) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

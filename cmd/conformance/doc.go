@@ -7,6 +7,6 @@
 //	cmd/conformance/run -real 002:pmcd           # the same with the real commands
 //	cmd/conformance/run -keep /tmp/k -v 569:pmcd # leaves output and differences there
 //
-// A test runs in namespaces of its own, in which our commands lie over the
-// real ones, whichever way it calls them. See README.md.
+// A test runs in namespaces of its own, in which our commands cover the real
+// ones, whichever way it calls them. See README.md.
 package main

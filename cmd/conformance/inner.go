@@ -20,14 +20,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// qaUser is who runs the tests, as in PCP's own set-up.
+// qaUser is the user that runs the tests, as in PCP's own set-up.
 const qaUser = "pcpqa"
 
-// A job is what the first process of a sandbox is told, on its standard input.
+// A job is the input of the first process of a sandbox, on its standard input.
 type job struct {
 	Layout   layout
 	Test     string        // the test to run, or "":
-	Script   []byte        // the test itself and what it is to print, if the suite
+	Script   []byte        // the test itself and its expected output, if the suite
 	Expected []byte        // does not have it
 	Command  string        // a command to run with our own streams
 	PMCD     bool          // start a collector first
@@ -40,7 +40,7 @@ type job struct {
 	log *os.File
 }
 
-// A result is what it tells, in the file job.Out.
+// A result is its output, in the file job.Out.
 type result struct {
 	Status   string        // PASS and so on
 	Note     string        // why
@@ -48,7 +48,7 @@ type result struct {
 	Ran      []string      // our commands that ran, once each
 	Expected []byte
 	Output   []byte
-	Full     []byte // what the test wrote for whoever looks into it
+	Full     []byte // the test's detailed log
 	Log      []byte // of the collector
 }
 
@@ -106,8 +106,8 @@ func environ(name, home string) []string {
 	}
 }
 
-// startPMCD starts the collector and forgets what ran for that, but for the
-// daemons.
+// startPMCD starts the collector and forgets the commands that ran for that,
+// except the daemons.
 func startPMCD(j *job) (log []byte, err error) {
 	cmd := exec.Command("/etc/init.d/pmcd", "start")
 	cmd.Env = environ("root", "/")
@@ -119,7 +119,7 @@ func startPMCD(j *job) (log []byte, err error) {
 	defer f.Close()
 	cmd.Stdout, cmd.Stderr = f, f
 	err = cmd.Run()
-	for range 1200 { // the script goes on in the background
+	for range 1200 { // the script continues in the background
 		if err != nil || pmcdAnswers() && !scriptRuns() {
 			break
 		}
@@ -140,7 +140,8 @@ func startPMCD(j *job) (log []byte, err error) {
 	return log, os.WriteFile(inSandbox("ran.log"), []byte(strings.Join(kept, "")), 0o666)
 }
 
-// portFiles is where pmlogger processes say how they are reached.
+// portFiles is the directory in which pmlogger processes publish their
+// addresses.
 const portFiles = "/var/lib/pcp/tmp/pmlogger"
 
 // startLogger starts pmlogger by its script, and waits until it runs.
@@ -256,7 +257,7 @@ func (j *job) run(u *user.User, command string, out *os.File, timeout time.Durat
 	}
 }
 
-// preamble is what the suite's own driver has done before a test.
+// preamble does the set-up of the suite's own driver before a test.
 const preamble = `. ./common.rc; MSGVERB=text:action; PCP_DERIVED_CONFIG=""
 export MSGVERB PCP_BINADM_DIR PCP_DERIVED_CONFIG; unset tmp here; trap - 6
 `

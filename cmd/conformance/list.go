@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A mode says what collector a test finds.
+// A mode selects the collector that a test finds.
 type mode string
 
 const (
@@ -29,7 +29,7 @@ func (m mode) ours() bool { return m == ownPMCD || m == mixed }
 type test struct {
 	id    string // as the script is called, such as 002, or agents for one of our own
 	mode  mode
-	tools []string // which of our commands must have run, if that is said
+	tools []string // our commands that must have run, if listed
 	alone bool     // it must have the machine to itself
 }
 
@@ -37,7 +37,7 @@ func (t test) String() string { return t.id + ":" + string(t.mode) }
 
 var testID = regexp.MustCompile(`^([0-9]{3,5}|[a-z][a-z-]+)$`)
 
-// added reports whether a test is our own: the suite does not have it, and it lies beside the lists.
+// added reports whether a test is our own: the suite does not have it, and it is next to the lists.
 func (t test) added() bool { return t.id[0] >= 'a' }
 
 // parseTest parses fields of a list: the test, its mode, the commands, and "alone".

@@ -64,7 +64,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// doesItself says which commands of ours do themselves what the real ones leave to others.
+// doesItself lists commands of ours that do work which the real ones leave to others.
 var doesItself = map[string][]string{
 	"pmnsmerge":    {"pmnsadd", "pmnsdel"},
 	"pmdumplog":    {"mkaf", "pmafm", "pmlogcheck", "pcp", "pmlogger_rewrite", "pmlogger_daily", "pmlogger_daily_report"},
@@ -101,8 +101,8 @@ var doesItself = map[string][]string{
 	"pmstat":           {"pcp"}, // by vmstat
 }
 
-// TestListsNameAll checks that a test names all commands of ours that it runs: one that is not
-// named may be the real one without anybody noticing, as pmevent was in 443.
+// TestListsNameAll checks that a test names all commands of ours that it runs: an unnamed
+// command may be the real one unnoticed, as pmevent was in 443.
 func TestListsNameAll(t *testing.T) {
 	listed, err := parseArgs([]string{"@must-pass.list", "@long.list"})
 	if err != nil {
@@ -151,7 +151,7 @@ func TestHelpers(t *testing.T) {
 		"002":        "$here/src/store; src/load x | src/store\nLD_PRELOAD=$here/src/shm.so src/no.such src/data.txt\n",
 		"003":        "cat src/*.c\nsrc/github-50 -x\n. ./common.filter\n",
 		"src/load.c": "", "src/store.c": "", "src/shm.c": "", "src/other.c": "", "src/github-50.c": "",
-		// What it sources or runs counts too.
+		// Scripts that it sources or runs count too.
 		"common.filter":   ". ./common.filter\n$here/mk.logfarm -c\nsrc/hex2nbo $1\n",
 		"mk.logfarm":      "src/timeshift -\n",
 		"src/hex2nbo.c":   "",
@@ -186,7 +186,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// TestExplanation checks what is said of a test that fails.
+// TestExplanation checks the output for a failed test.
 func TestExplanation(t *testing.T) {
 	x := test{id: "002", mode: pmcd, tools: []string{"pminfo", "pmval"}}
 	var long strings.Builder
@@ -204,7 +204,7 @@ func TestExplanation(t *testing.T) {
 	}
 }
 
-// TestCommandsIn finds commands wherever they lie, and through links.
+// TestCommandsIn finds commands in all directories, and through links.
 func TestCommandsIn(t *testing.T) {
 	bin, lib, agents := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(bin, "pmval"), filepath.Join(bin, "pmlogextract"), filepath.Join(lib, "pmboth"), filepath.Join(bin, "pmboth")} {

@@ -115,7 +115,7 @@ func failed(err error) int {
 	return 1
 }
 
-// cannotRun says why the suite cannot run on this machine.
+// cannotRun returns the reason why the suite cannot run on this machine.
 func cannotRun(suite string) string {
 	switch {
 	case os.Geteuid() != 0:
@@ -137,7 +137,7 @@ func cannotRun(suite string) string {
 // runs the wrapper takes their place.
 var inPython = []string{"pmdaopenmetrics"}
 
-// findCommands finds our commands, and where the real ones lie.
+// findCommands finds our commands, and the places of the real ones.
 func (r *runner) findCommands(links, wrap string, real bool) error {
 	r.wrap = wrap
 	if wrap == "" {
@@ -180,7 +180,7 @@ func (r *runner) findCommands(links, wrap string, real bool) error {
 
 // realCommands returns the files that are run when the real command of that name
 // is called, in any directory of PCP. Where the name is a link, as pmevent is one to
-// pmval, the wrapper lies over what it points to, and looks at the name it is called by.
+// pmval, the wrapper covers its target, and looks at the name it is called by.
 func realCommands(name string) []string {
 	return commandsIn(commandDirs, agentDir, name)
 }
@@ -212,9 +212,9 @@ func commandsIn(dirs []string, agents, name string) []string {
 	return found
 }
 
-// elsewhere are commands of ours whose real ones are in packages that the suite does without here, as those
-// for screens, and where they would lie. Only the tests see them whose lists name them: others look for such a
-// command, and go another way if it is there.
+// elsewhere lists commands of ours whose real ones are in packages that the suite here does
+// without, such as those for screens, with the paths of the real ones. Only tests whose lists name
+// them see them: others look for such a command, and behave differently if it is there.
 var elsewhere = map[string]string{"pmdumptext": "/usr/bin/pmdumptext"}
 
 // commandDirs are the directories in which PCP has its commands.

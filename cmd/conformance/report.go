@@ -17,7 +17,7 @@ import (
 // diffLines is how many lines of the difference are shown of a test that fails.
 const diffLines = 20
 
-// A reporter says what becomes of tests.
+// A reporter prints the results of tests.
 type reporter struct {
 	jobs    int    // how many run at a time
 	keep    string // directory for outputs, or ""
@@ -31,8 +31,8 @@ type outcome struct {
 	*result
 }
 
-// report runs tests and says what became of each, and of all. The last lines name those that
-// did not pass, since of a long log somebody sees the end first.
+// report runs tests and prints the result of each, and a summary. The last lines name those
+// that did not pass, since readers of a long log see the end first.
 func (p *reporter) report(r *runner, tests []test) int {
 	all := p.run(r, tests)
 	crowded := p.repeat(r, all)
@@ -59,8 +59,8 @@ func (p *reporter) report(r *runner, tests []test) int {
 	return 0
 }
 
-// repeat runs those that did not pass beside others by themselves, as the suite is meant to be run,
-// and returns the names of those that then passed. One that is marked alone has had its run.
+// repeat runs tests that did not pass in parallel again alone, as the suite is meant to be run, and
+// returns the names of those that then passed. Tests that are marked alone are not repeated.
 func (p *reporter) repeat(r *runner, all []outcome) (crowded []string) {
 	for i := range all {
 		o := &all[i]
@@ -137,8 +137,8 @@ func line(t test, res *result, verbose bool) string {
 	return s
 }
 
-// explanation is what somebody wants to know first of a test that did not pass:
-// the beginning of the difference, and the command that runs it again.
+// explanation is the first information about a test that did not pass: the
+// beginning of the difference, and the command that runs it again.
 func explanation(t test, res *result) string {
 	var b strings.Builder
 	lines := strings.SplitAfter(difference(res.Expected, res.Output), "\n")
@@ -159,7 +159,8 @@ func explanation(t test, res *result) string {
 	return b.String()
 }
 
-// difference is what diff says of what a test was to print and what it printed.
+// difference is the output of diff for the expected output of a test and its
+// output.
 func difference(want, got []byte) string {
 	if len(got) == 0 && len(want) == 0 {
 		return ""
@@ -183,7 +184,7 @@ func difference(want, got []byte) string {
 	return string(out)
 }
 
-// save leaves what a test printed, or removes what it left when it passes.
+// save writes the output of a test to dir, or removes it if the test passes.
 func save(dir string, t test, res *result) error {
 	base := filepath.Join(dir, t.id+"."+string(t.mode))
 	files := map[string][]byte{

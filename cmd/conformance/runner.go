@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// What can become of a test.
+// Results of a test.
 const (
 	pass    = "PASS"
 	fail    = "FAIL"
-	notRun  = "NOTRUN"  // the test says that it cannot run here
+	notRun  = "NOTRUN"  // the test reports that it cannot run here
 	timeout = "TIMEOUT" // it took too long
 	noSubst = "NOSUBST" // it passed or failed without the commands of ours it should have run
 	broken  = "BROKEN"  // the sandbox failed, or there is no such test
@@ -32,7 +32,7 @@ type runner struct {
 	cache cache               // what set-up prepared
 	wrap  string              // the program of package wrap
 	links map[string]string   // our commands, by name; nil to use the real ones
-	over  map[string][]string // where the real ones lie
+	over  map[string][]string // paths of the real ones
 	limit time.Duration
 	stub  string // a program to run in place of the commands that a test names, or ""
 
@@ -174,5 +174,5 @@ func sandbox(j *job) (*result, error) {
 	return &res, nil
 }
 
-// innerName is what the first process of a sandbox is called.
+// innerName is the name of the first process of a sandbox.
 const innerName = "conformance-inner"

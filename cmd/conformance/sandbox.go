@@ -17,15 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sandboxDir is where a sandbox keeps its things, see the package wrap. What the
-// machine has there is hidden inside of the sandbox.
+// sandboxDir is the directory for files of the sandbox itself, see the package
+// wrap. The machine's files there are hidden inside of the sandbox.
 const sandboxDir = "/mnt"
 
 // hostName is the name of the machine in the sandbox.
 const hostName = "qahost"
 
-// A layout says how to arrange the file system of a sandbox. All changes that
-// are made in it are lost, but for those to the overlays with Keep.
+// A layout describes the file system of a sandbox. All changes in it are lost,
+// except those to the overlays with Keep.
 type layout struct {
 	Suite    string              // directory of the test suite
 	Layers   string              // directory of the layers that set-up left
@@ -33,7 +33,7 @@ type layout struct {
 	Made     string              // directory that such archives are put into, or ""
 	Keep     bool                // set-up: changes go to Layers
 	Links    map[string]string   // our commands, by name
-	Over     map[string][]string // where each of them lies: paths of the real one
+	Over     map[string][]string // paths of the real one of each
 	Wrap     string              // the program of package wrap
 	Writable []string            // directories that a test may change
 }
@@ -139,8 +139,8 @@ func (l *layout) build() error {
 	return network()
 }
 
-// place makes a file for a command that is not installed, and a display that says it is one: the tests of such
-// commands want it, and ours do not.
+// place makes a file for a command that is not installed, and a display that reports to be one: the
+// tests of such commands need it, ours do not.
 func (l *layout) place(path string) error {
 	if _, ok := elsewhere[filepath.Base(path)]; !ok || exists(path) {
 		return nil
@@ -148,9 +148,9 @@ func (l *layout) place(path string) error {
 	return errors.Join(os.WriteFile(path, nil, 0o755), os.WriteFile("/usr/local/bin/xdpyinfo", []byte("#!/bin/sh\n"), 0o755))
 }
 
-// wrapOver lays the wrapper over a command. What a test writes there must not
-// become the wrapper of all: who installs an agent compiles it, and the linker
-// writes into the file. So an agent's is a copy, and the others cannot be written.
+// wrapOver covers a command with the wrapper. A test must not change the wrapper
+// of all commands: installing an agent compiles it, and the linker writes to the
+// file. So an agent's wrapper is a copy, and the others cannot be written.
 func (l *layout) wrapOver(path string) error {
 	if !strings.Contains(path, "/pmdas/") {
 		if err := unix.Mount(l.Wrap, path, "", unix.MS_BIND, ""); err != nil {
@@ -166,7 +166,7 @@ func (l *layout) wrapOver(path string) error {
 		name = filepath.Base(name)
 		dir := inSandbox("wrap." + layerName(path))
 		program, script := filepath.Join(dir, name), filepath.Join(dir, name+".python")
-		// What the script says of itself when it is installed the real one says.
+		// The real script describes itself when it is installed.
 		text := fmt.Sprintf("import os, sys\nif 'PCP_PYTHON_DOMAIN' in os.environ or 'PCP_PYTHON_PMNS' in os.environ:\n"+
 			"    os.execv(sys.executable, [sys.executable, %q])\nos.execv(%q, [%q] + sys.argv[1:])\n", inSandbox("root", path), program, name)
 		if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(program, b, 0o755), os.Chmod(program, 0o755), os.WriteFile(script, []byte(text), 0o755)); err != nil {
@@ -184,8 +184,8 @@ func (l *layout) wrapOver(path string) error {
 	return unix.Mount(own, path, "", unix.MS_BIND, "")
 }
 
-// checkWrapped checks that a command of ours cannot be called but through the
-// wrapper: a real one that runs in its place would make a test pass for nothing.
+// checkWrapped checks that a command of ours can be called only through the
+// wrapper: a real command in its place would make a test pass for nothing.
 func (l *layout) checkWrapped(name string, dirs, paths []string) error {
 	wrapper, err := os.Stat(l.Wrap)
 	if err != nil {
@@ -235,13 +235,13 @@ func bindFile(from, to string) error {
 	return bind(from, to)
 }
 
-// overlay makes dir writable: what set-up left there lies over what the machine
-// has, and changes over both.
+// overlay makes dir writable: the files of set-up cover those of the machine,
+// and changes cover both.
 func (l *layout) overlay(dir string) error {
 	name := layerName(dir)
 	lower := dir
 	if dir == l.Suite {
-		// It may lie below another overlay, which must not be its own lower layer.
+		// It may be below another overlay, which must not be its own lower layer.
 		lower = inSandbox("suite")
 	}
 	st, err := os.Stat(lower)
@@ -290,7 +290,7 @@ func (l *layout) installSudo() error {
 	return os.Chmod(path, 0o755|os.ModeSetuid)
 }
 
-// python stands before the interpreter: tests run some commands as scripts of it (python3 pcp-ps),
+// python precedes the interpreter: tests run some commands as scripts of it (python3 pcp-ps),
 // which ours are not.
 const python = `#!/bin/sh
 if [ -f "$1" ] && [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; then

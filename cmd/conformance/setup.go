@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// A cache is a directory with what is prepared once: layers with what changes in the
-// file system when the suite's agents are installed and its helpers built.
+// A cache is a directory of files that are prepared once: layers with the changes in
+// the file system when the suite's agents are installed and its helpers built.
 type cache string
 
 func (c cache) layers() string { return filepath.Join(string(c), "layers") }
@@ -34,7 +34,7 @@ func scripts(suite string, t test) []byte {
 	for i := 0; i < len(files); i++ { // it grows
 		b, err := os.ReadFile(filepath.Join(suite, files[i]))
 		if err != nil {
-			continue // run says so
+			continue // run reports the error
 		}
 		text = append(text, b...)
 		for _, m := range sourced.FindAllSubmatch(b, -1) {
@@ -46,12 +46,13 @@ func scripts(suite string, t test) []byte {
 	return text
 }
 
-// controlsLogger finds what controls a pmlogger, asks for the archive that one writes, wants the
-// configuration that is made for the primary one, or stops one.
+// controlsLogger matches commands that control a pmlogger, ask for the archive that it writes,
+// want the configuration that is made for the primary one, or stop one.
 var controlsLogger = regexp.MustCompile(`\b(config\.default|[Pp]rimary pmlogger|pmlc|logcontrol|pmlogctl|pmcd\.pmlogger\.(archive|port)|_service pmlogger stop)\b`)
 
-// wantsLogger reports whether a test finds a primary pmlogger: one that controls some, or that
-// stops the one that runs, as the tests of the agent openmetrics do too, and says so if none does.
+// wantsLogger reports whether a test needs a primary pmlogger: a test that controls one, or that
+// stops the running one, as the tests of the agent openmetrics do too, which report an error if
+// none runs.
 func wantsLogger(suite string, t test) bool {
 	b, err := os.ReadFile(filepath.Join(suite, t.id))
 	return err == nil && (controlsLogger.Match(b) || bytes.Contains(scripts(suite, t), []byte(". ./common.openmetrics")))
@@ -75,7 +76,8 @@ func helpers(suite string, tests []test) []string {
 	return slices.Compact(names)
 }
 
-// identity is what the layers depend on: if it changes they are made anew.
+// identity identifies the state that the layers depend on: if it changes they
+// are made again.
 func identity(suite string) (string, error) {
 	h := sha256.New()
 	for _, path := range []string{suite, filepath.Join(suite, "src"), "/var/lib/pcp/pmdas/sample", "/etc/pcp/pmcd/pmcd.conf", "/var/lib/pcp/pmns/root", "/etc/pcp.conf"} {
@@ -103,7 +105,7 @@ chown -R ` + qaUser + ` localconfig qa_hosts src/localconfig.h
 rm -f /etc/hosts /etc/hostname
 `
 
-// prepare makes what tests need and the cache does not have yet.
+// prepare makes the files that tests need and the cache lacks.
 func (r *runner) prepare(tests []test, progress func(string)) error {
 	id, err := identity(r.suite)
 	if err != nil {
@@ -133,7 +135,7 @@ func (r *runner) prepare(tests []test, progress func(string)) error {
 	}
 	missing := slices.DeleteFunc(want, func(name string) bool { return slices.Contains(have[1:], name) })
 	if len(missing) > 0 {
-		// One that cannot be built is a matter of its test.
+		// If a helper cannot be built, its test fails.
 		progress("building " + strings.Join(missing, ", "))
 		if err := r.prepareStep("cd src && make -k "+strings.Join(missing, " ")+"; chown "+qaUser+" .", false); err != nil {
 			return fmt.Errorf("building helpers: %w", err)
@@ -158,7 +160,7 @@ func (r *runner) prepareStep(command string, collector bool) error {
 	if _, err := sandbox(&j); err != nil {
 		return fmt.Errorf("%w (see %s)", err, log)
 	}
-	// Traces of the sandbox itself that must not lie over anything.
+	// Traces of the sandbox itself that must not cover anything.
 	for _, path := range []string{"etc/hosts", "etc/hostname", "usr-local-bin", "run", "var-log-pcp"} {
 		os.RemoveAll(filepath.Join(r.cache.layers(), path))
 	}

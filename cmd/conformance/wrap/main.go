@@ -1,8 +1,8 @@
-// Wrap lies over a command inside of a sandbox of package conformance. It notes
+// Wrap covers a command inside of a sandbox of package conformance. It records
 // that the command was called, and becomes ours or the real one. Under the name
 // sudo it is a sudo(8) that asks nothing.
 //
-// What it finds in Dir is laid out by the sandbox.
+// The sandbox lays out the files in Dir.
 package main
 
 import (
@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// Dir is where a sandbox keeps its things: links has our commands, root is the
-// machine's real file system, ran.log lists what was called.
+// Dir is the directory of a sandbox's own files: links has our commands, root
+// is the machine's real file system, ran.log lists the calls.
 const Dir = "/mnt"
 
 func main() {
