@@ -64,8 +64,9 @@ func (b *bench) samples(ctx context.Context) error {
 }
 
 // eightAgents measures fetches of two metrics of each of eight agents: C
-// agents as processes under both collectors, and then ours in process beside
-// them. The C collector does not survive the same object under eight domains.
+// agents as processes under both collectors, and then ours in process in
+// addition. The C collector does not survive the same object under eight
+// domains.
 func (b *bench) eightAgents(ctx context.Context) error {
 	var ids []pcp.PMID
 	pipes, own := []string{ownLine}, []string{ownLine}
@@ -110,8 +111,8 @@ func (b *bench) eightAgents(ctx context.Context) error {
 	return nil
 }
 
-// slowAgent measures what it costs clients of the sample agent that others ask
-// one that takes half a second for each answer.
+// slowAgent measures the cost for clients of the sample agent when others use
+// an agent that takes half a second for each answer.
 func (b *bench) slowAgent(ctx context.Context) error {
 	var p *pair
 	for _, clients := range []int{1, 10} {

@@ -60,12 +60,12 @@ func (b *bench) connections(ctx context.Context) error {
 	return nil
 }
 
-// connected says how many connections a second there were, and what each took
-// of the processor in nanoseconds.
+// connected is the number of connections a second, and the processor time of
+// each in nanoseconds.
 type connected struct{ rate, cpu float64 }
 
-// connectAll keeps n connections on their way at a time, from one thread, and
-// returns how many of them came to their end in what time.
+// connectAll keeps n connections in progress at a time, from one thread, and
+// returns the number of completed ones and the time.
 func connectAll(addr string, n int, length time.Duration) (int, time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

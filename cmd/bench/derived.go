@@ -97,7 +97,8 @@ func (b *bench) derivedStart(ctx context.Context) error {
 //go:embed c/derived.c
 var derivedClient string
 
-// compileDerived compiles the client of the C library. It returns "" and says why if it cannot.
+// compileDerived compiles the client of the C library. If that fails it prints the reason and
+// returns "".
 func (b *bench) compileDerived(ctx context.Context) string {
 	if b.real == nil {
 		return ""

@@ -22,8 +22,8 @@ import (
 
 // A load is a closed loop of fetches: each of Clients sends its next request
 // as soon as it has the reply to the one before. One thread drives all of
-// them over epoll with requests encoded once, so that what is measured is the
-// server and not the client.
+// them over epoll with requests encoded once, so that the server is measured
+// and not the client.
 type load struct {
 	Addr    string // host:port, or the path of a Unix socket
 	Clients int
@@ -33,7 +33,7 @@ type load struct {
 	Patience time.Duration // how long a reply may take; 0 means 2 s
 }
 
-// A loadResult says how a load went.
+// A loadResult is the result of a load.
 type loadResult struct {
 	Fetches       int
 	Elapsed       time.Duration
@@ -80,7 +80,7 @@ func (l *load) run() (loadResult, error) {
 		conns = append(conns, &loadConn{fd: fd})
 	}
 
-	// One fetch by hand tells what a good reply looks like.
+	// One fetch by hand shows the form of a good reply.
 	first, err := fetchOnce(conns[0].fd, request)
 	if err != nil {
 		return res, err
@@ -168,9 +168,9 @@ func (c *loadConn) send(request []byte) error {
 	return err
 }
 
-// receive reads what there is and reports whether a reply is complete. It looks
-// at the header and at the number of metrics, and takes a reply that shrank to
-// less than nine tenths for one that lost its values.
+// receive reads the available bytes and reports whether a reply is complete. It
+// checks the header and the number of metrics, and assumes that a reply of less
+// than nine tenths of the usual size has lost its values.
 func (c *loadConn) receive(buf []byte, metrics, usual int) (bool, error) {
 	n, err := unix.Read(c.fd, buf)
 	switch {

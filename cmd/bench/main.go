@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command bench measures our collector and tools beside the C implementation,
+// Command bench measures our collector and tools against the C implementation,
 // in one run, with one client for both, and prints the ratios. See README.md.
 package main
 

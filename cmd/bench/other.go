@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Command bench measures our collector and tools beside the C implementation.
+// Command bench measures our collector and tools against the C implementation.
 // It needs Linux: its clients wait with epoll.
 package main
 

@@ -23,7 +23,7 @@ type pair struct {
 }
 
 // startPair starts a pair. The lines are those of pmcd.conf, in which PMDAS
-// stands for the folder of the C agents.
+// represents the folder of the C agents.
 func (b *bench) startPair(ctx context.Context, name string, realLines, ourLines []string) (*pair, error) {
 	root := filepath.Dir(b.ours.dir)
 	p := new(pair)
@@ -108,7 +108,7 @@ func pairCommand(ctx context.Context, binary, dir string, lines []string) (*exec
 // meets both; medians are printed.
 const rounds = 5
 
-// inTurn measures each side in rounds and returns what came out for it.
+// inTurn measures each side in rounds and returns the results of it.
 func inTurn[T any](ctx context.Context, sides []*server, measure func(*server) (T, error)) (map[*server][]T, error) {
 	out := map[*server][]T{}
 	for range rounds {
@@ -126,7 +126,7 @@ func inTurn[T any](ctx context.Context, sides []*server, measure func(*server) (
 	return out, nil
 }
 
-// middle returns the median of what of takes from each.
+// middle returns the median of of(x) over the elements x of list.
 func middle[T any](list []T, of func(T) float64) float64 {
 	v := make([]float64, len(list))
 	for i := range list {

@@ -32,7 +32,7 @@ const procLine = "proc 3 pipe binary PMDAS/proc/pmdaproc -d 3"
 // ourProcLine has our agent in the collector: the pair's other agent is a process.
 const ourProcLine = "proc 3 dso proc_init PMDAS/proc/pmda_proc.so"
 
-// A cluster is what is read for some metrics of processes: a file of each, for the floor.
+// A cluster is the file of each process that is read for some metrics, for the floor.
 type cluster struct {
 	label  string
 	metric string   // or a subtree
@@ -64,13 +64,13 @@ var clusters = []cluster{
 	{"autogroup", "proc.autogroup.id", []string{"autogroup"}},
 }
 
-// autogroupSwitch says whether there are groups to be read: without them no agent opens the files.
+// autogroupSwitch contains 1 if there are groups: without them no agent opens the files.
 const autogroupSwitch = "/proc/sys/kernel/sched_autogroup_enabled"
 
-// processes measures what it costs to read processes: a metric of each cluster, and all,
-// from 100, 1,000 and 10,000 processes that sleep, and 100 clients at once. Beside the
-// two collectors stands the floor: a loop that reads the same files and does nothing with
-// them, each opened for the reading, and each kept open.
+// processes measures the cost of reading processes: a metric of each cluster, and all,
+// from 100, 1,000 and 10,000 processes that sleep, and 100 clients at once. The floor,
+// for comparison with the two collectors, is a loop that only reads the same files, each
+// opened for the reading, and each kept open.
 func (b *bench) processes(ctx context.Context) error {
 	if text, err := os.ReadFile(autogroupSwitch); err != nil || strings.TrimSpace(string(text)) != "1" {
 		clusters = slices.DeleteFunc(slices.Clone(clusters), func(c cluster) bool { return c.label == "autogroup" })
@@ -281,7 +281,7 @@ func skipReply(fd int, buf []byte, metrics int) error {
 }
 
 // crowd measures 100 clients that ask for proc.psinfo.utime of all processes, each
-// again as soon as it has its reply, beside one client. What a fetch costs for each shows whether
+// again as soon as it has its reply, compared with one client. The cost of a fetch shows whether
 // they share readings.
 func (b *bench) crowd(ctx context.Context, p *pair, n int) error {
 	ids := []pcp.PMID{pcp.NewPMID(3, 8, 13)}
@@ -405,7 +405,7 @@ func (f *floor) readAll() error {
 
 func (f *floor) read(path, file string) error {
 	if file == "exe" || file == "cwd" {
-		_, _ = unix.Readlink(path, f.buf) // a thread of the kernel has none
+		_, _ = unix.Readlink(path, f.buf) // a kernel thread has no such link
 		return nil
 	}
 	fd, open := f.fds[path]
@@ -434,7 +434,7 @@ func (f *floor) read(path, file string) error {
 	}
 	for off := int64(0); ; {
 		n, err := unix.Pread(fd, f.buf, off)
-		if n <= 0 || err != nil || file != "maps" { // what else is asked for comes in one piece
+		if n <= 0 || err != nil || file != "maps" { // other files are read in one piece
 			return nil
 		}
 		off += int64(n)
@@ -447,8 +447,8 @@ func (f *floor) close() {
 	}
 }
 
-// sleeperSource is a program that starts as many processes as it is told, says how many
-// it could start, and ends when its input does. The processes end with it.
+// sleeperSource is a program that starts the requested number of processes, prints how
+// many it could start, and ends when its input ends. The processes end with it.
 const sleeperSource = `#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

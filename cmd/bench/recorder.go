@@ -37,8 +37,8 @@ type recorder struct {
 }
 
 // recorders has the recorders of both sides record all metrics of one collector of ours each
-// second, with 0 and 1,000 processes beside those of the machine: the processor time of each,
-// and how much it writes, before and after compression.
+// second, with 0 and 1,000 processes in addition to those of the machine: the processor time
+// of each, and the size of its output, before and after compression.
 func (b *bench) recorders(ctx context.Context) error {
 	for _, n := range []int{0, 1000} {
 		if label := fmt.Sprintf("recorder.%d", n); b.wants(label) {
@@ -118,7 +118,7 @@ func (b *bench) recordersOf(ctx context.Context, label string, n int) error {
 		return errors.Join(errs...)
 	}
 	defer stop()
-	// The first sample, with all metadata, is not what goes on for months.
+	// The first sample, with all metadata, is not representative of months.
 	if err := pause(ctx, 5*time.Second); err != nil {
 		return err
 	}
@@ -161,7 +161,8 @@ func (b *bench) recordersOf(ctx context.Context, label string, n int) error {
 			time.Duration(float64(cpu[r.name])/length.Seconds()).Round(time.Microsecond), int64(float64(size[r.name])/length.Seconds()), all, xz, zstd, rss[r.name])
 	}
 	if c := cpu["C"]; c > 0 {
-		// A busy machine makes one or the other miss samples, so that what counts is per byte.
+		// A busy machine makes one or the other miss samples, so only figures per byte are
+		// comparable.
 		per := func(v int64, name string) float64 { return float64(v) / float64(max(size[name], 1)) }
 		fmt.Printf("%-14s ours/C: cpu %.2f, cpu per byte %.2f, bytes %.3f, files as zstd to those of C as xz %.2f\n", "",
 			float64(cpu["ours"])/float64(c), per(int64(cpu["ours"]), "ours")/per(int64(c), "C"), float64(size["ours"])/float64(size["C"]), float64(packed["ours"])/float64(packed["C"]))
@@ -206,7 +207,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// sizes returns what the files of an archive take, as they are and compressed as a janitor does.
+// sizes returns the size of the files of an archive, as they are and compressed as by a janitor.
 func sizes(ctx context.Context, base string) (plain, xz, zstd int64, err error) {
 	files, err := archive.FindFiles(base)
 	if err != nil {

@@ -50,7 +50,7 @@ func (b *bench) reports(ctx context.Context) error {
 		"-S", "@Thu Jan 15 12:00:00 2026", "-T", "@Thu Jan 15 12:01:00 2026")
 }
 
-// report runs both programs and compares what they print.
+// report runs both programs and compares their output.
 func (b *bench) report(ctx context.Context, label string, runs int, args ...string) error {
 	args = append(args, "-Z", "UTC", "-o", "csv", "bench")
 	commands := map[*server][]string{b.ours: {filepath.Join(b.links, "pmrep")}}

@@ -93,7 +93,7 @@ func pmie(ctx context.Context, tool []string, args ...string) (r ruled, err erro
 }
 
 // peakMemory returns the largest resident set that a process had until a few milliseconds before its
-// end, in KiB. What wait4(2) says of it is no less than that of the process which started it.
+// end, in KiB. The value of wait4(2) is no less than that of the parent process.
 func peakMemory(pid int, ended <-chan struct{}) (rss int64) {
 	for {
 		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
@@ -366,8 +366,9 @@ func (b *bench) rulesOverHosts(ctx context.Context) error {
 	return nil
 }
 
-// serveRuleHosts starts the collectors that are the hosts, and returns how they are reached. Each
-// says another name: pmie takes all that say the same for one host, and fetches from one of them.
+// serveRuleHosts starts the collectors that are the hosts, and returns their addresses. Each
+// reports another name: pmie takes collectors of the same name for one host, and fetches from one
+// of them.
 func serveRuleHosts(ctx context.Context) (specs []string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

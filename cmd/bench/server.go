@@ -169,7 +169,7 @@ func realCommand(ctx context.Context, dir string) (*exec.Cmd, string, string, er
 	return cmd, net.JoinHostPort("127.0.0.1", port), sock, nil
 }
 
-// realSetup writes a configuration whose every path that is written to lies in dir.
+// realSetup writes a configuration in which every path for output is below dir.
 func realSetup(dir string) (conf string, err error) {
 	for _, d := range []string{"run", "log/pmcd", "tmp/mmv", "tmp/pmproxy/mmv"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {

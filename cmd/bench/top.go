@@ -17,8 +17,8 @@ import (
 // topProcesses is how many processes pcp top is to show.
 const topProcesses = 2000
 
-// top measures pcp top beside 2,000 processes that sleep: what its screen takes of a processor when it is drawn each second, and
-// what the collector takes for it. There is nothing like it on the C side.
+// top measures pcp top with 2,000 processes that sleep: the processor time of its screen when drawn
+// each second, and that of the collector for it. The C side has no counterpart.
 func (b *bench) top(ctx context.Context) error {
 	views := []string{"overview", "processes"}
 	wanted := views[:0:0]

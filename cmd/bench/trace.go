@@ -97,7 +97,8 @@ func (b *bench) traced(ctx context.Context) error {
 }
 
 // sendRecords has clients send records for a while, and returns how many a second the agent took in. A client that
-// does not wait asks for an acknowledgement every four thousand records, so that what counts has been read.
+// does not wait asks for an acknowledgement every four thousand records, so that only records that
+// were read count.
 func sendRecords(addr string, clients int, d time.Duration, wait bool) (rate float64, n int64, err error) {
 	const batch = 4000
 	var total atomic.Int64

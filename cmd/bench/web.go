@@ -178,7 +178,7 @@ func (b *bench) webServers(ctx context.Context) error {
 	return nil
 }
 
-// webForwards measures clients of the collector that come by way of a proxy.
+// webForwards measures clients of the collector that connect through a proxy.
 func (b *bench) webForwards(ctx context.Context) error {
 	headed := false
 	for _, clients := range []int{1, 2, 100} {

@@ -26,7 +26,7 @@ import (
 // host's memory asks for.
 var fifty = []string{"mem.util:40", "mem.vmstat:10"}
 
-// all selects what the linux agents of both sides are compared by.
+// all selects the metrics for comparing the linux agents of both sides.
 var all = []string{"kernel", "mem", "swap", "disk", "network.interface", "filesys", "hinv"}
 
 // pmids returns the PMIDs of the leaves below the names, as one server has
@@ -255,7 +255,7 @@ func oneFetch(addr string, request []byte) error {
 	return fetchOn(fd, request)
 }
 
-// fullFetch measures what it costs to be monitored: one fetch of everything a second.
+// fullFetch measures the cost of being monitored: one fetch of everything a second.
 func (b *bench) fullFetch(ctx context.Context) error {
 	if !b.wants("full") {
 		return nil

@@ -18,7 +18,7 @@ import (
 // begin is when all archives start: 2024-01-01 00:00:00 UTC.
 const begin = 1704067200
 
-// domain is one that no agent has.
+// domain is the domain of no agent.
 const domain = 350
 
 // generate makes the archives that are not there yet. The same come out each
@@ -70,7 +70,7 @@ func (b *bench) generate(ctx context.Context) error {
 			if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
 				return err
 			}
-			// Made under another name, so that what was interrupted is made again.
+			// Made under another name, so that an interrupted one is made again.
 			tmp := base + "-part"
 			for _, part := range []string{".0", ".meta", ".index"} {
 				os.Remove(tmp + part)

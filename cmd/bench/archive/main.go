@@ -1,4 +1,4 @@
-// Command archive measures our archive tools beside the C ones, in one run on
+// Command archive measures our archive tools against the C ones, in one run on
 // archives that it makes itself. See README.md.
 package main
 

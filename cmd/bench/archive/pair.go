@@ -19,12 +19,12 @@ import (
 type workload struct {
 	label string
 	tool  string
-	args  []string // outArg stands for an archive to write
+	args  []string // outArg represents an archive to write
 	slow  bool     // for the C tool: it runs once
 	alone bool     // the C tool cannot do it
 }
 
-// outArg stands for the base name of the archive that a tool writes.
+// outArg represents the base name of the archive that a tool writes.
 const outArg = "@out"
 
 // A run is what one run of a command took.
@@ -33,7 +33,7 @@ type run struct {
 	rss       int64 // bytes at the most
 }
 
-// pair runs both sides in turn and prints what they took.
+// pair runs both sides in turn and prints their times.
 func (b *bench) pair(ctx context.Context, w workload) error {
 	ours := filepath.Join(b.links, w.tool)
 	theirs := realTool(w.tool)
@@ -90,7 +90,7 @@ func (b *bench) pair(ctx context.Context, w workload) error {
 	return nil
 }
 
-// once runs a command, with what it writes removed afterwards.
+// once runs a command, and removes its output files afterwards.
 func (b *bench) once(ctx context.Context, tool string, w workload, out string, stdout io.Writer) (run, error) {
 	args := slices.Clone(w.args)
 	for i, arg := range args {
@@ -121,8 +121,8 @@ func (b *bench) once(ctx context.Context, tool string, w workload, out string, s
 	return run{wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), usage.Maxrss << 10}, nil
 }
 
-// digest returns the digest of what a command prints, or, of what it writes,
-// that of a dump.
+// digest returns the digest of a command's output, or, if it writes an archive,
+// of a dump of that.
 func (b *bench) digest(ctx context.Context, tool string, w workload, out string) (string, error) {
 	sum := sha256.New()
 	if _, err := b.once(ctx, tool, w, out, sum); err != nil {

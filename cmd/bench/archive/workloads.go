@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// workloads returns the table of what is measured.
+// workloads returns the table of the measurements.
 func (b *bench) workloads() ([]workload, error) {
 	var all []workload
 	for _, v := range []string{"v3", "v2"} {

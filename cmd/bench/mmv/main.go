@@ -1,5 +1,5 @@
-// Command mmv measures what it costs to instrument a program: our library, a
-// bare atomic addition on the same memory, libpcp_mmv, speed, and what Go
+// Command mmv measures the cost of instrumenting a program: our library, a bare
+// atomic addition on the same memory, libpcp_mmv, speed, and libraries that Go
 // programs use elsewhere. See README.md.
 package main
 

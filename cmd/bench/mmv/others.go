@@ -12,7 +12,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
 
-// speedClient returns what is measured of speed, the earlier library for Go.
+// speedClient returns the measurements of speed, the earlier library for Go.
 func speedClient() ([]contender, error) {
 	speed.EraseFileOnStop = true
 	c, err := speed.NewPCPClient("speed")
@@ -85,7 +85,7 @@ func speedClient() ([]contender, error) {
 	}, nil
 }
 
-// elsewhere returns what is measured of libraries of other systems.
+// elsewhere returns the measurements of libraries of other systems.
 func elsewhere() ([]contender, error) {
 	reg := prometheus.NewRegistry()
 	count := prometheus.NewCounter(prometheus.CounterOpts{Name: "counter"})

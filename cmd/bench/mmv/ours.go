@@ -25,7 +25,7 @@ const (
 
 var groups = []string{counter, gauge, timer, instance, lookup, histogram, text, create}
 
-// observed is what histograms observe: each has its turn.
+// observed has the values that histograms observe in turn.
 var observed = func() (v [1 << 10]int64) {
 	for i := range v {
 		v[i] = int64(i*i*i%1000000 + 1)
@@ -33,7 +33,7 @@ var observed = func() (v [1 << 10]int64) {
 	return v
 }()
 
-// ours returns what is measured of package mmv, and the floor: an atomic
+// ours returns the measurements of package mmv, and the floor: an atomic
 // addition on another mapping of the same file.
 func ours() ([]contender, error) {
 	reg, err := mmv.New("ours", mmv.Options{})

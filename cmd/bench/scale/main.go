@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command scale measures what it costs to record many hosts in one process, beside a
-// pmlogger for each. See README.md.
+// Command scale measures the cost of recording many hosts in one process, compared
+// with a pmlogger for each. See README.md.
 package main
 
 import (

@@ -29,7 +29,7 @@ func cpuTime(pid int) time.Duration {
 	return sum
 }
 
-// resident returns the resident set of a process in KiB, peak what it was at most.
+// resident returns the resident set of a process in KiB, peak its maximum.
 func resident(pid int) int { return fromStatus(pid, "VmRSS:") }
 func peak(pid int) int     { return fromStatus(pid, "VmHWM:") }
 
