@@ -53,9 +53,9 @@ type Client struct {
 // An AttrKey names an attribute of a client's connection (PCP_ATTR_*).
 type AttrKey = wire.AttrKey
 
-// The attributes that collectors tell their agents.
+// The attributes that collectors send to their agents.
 const (
-	AttrUserName  = wire.AttrUserName  // PCP_ATTR_USERNAME: who the client says it is
+	AttrUserName  = wire.AttrUserName  // PCP_ATTR_USERNAME: the name that the client gave
 	AttrPassword  = wire.AttrPassword  // PCP_ATTR_PASSWORD: a secret; keep it out of logs
 	AttrUserID    = wire.AttrUserID    // PCP_ATTR_USERID: decimal; see Client.UserID
 	AttrGroupID   = wire.AttrGroupID   // PCP_ATTR_GROUPID: decimal
@@ -64,17 +64,17 @@ const (
 )
 
 // UserID returns the number of the client's user, which the collector knows
-// from the Unix socket or a log-in; ok is false if the collector does not say
-// (PCP_ATTR_USERID). It says so only to agents that are an [AttributeReceiver]
-// or are served with [ServeOptions.Attributes].
+// from the Unix socket or a log-in; ok is false if the collector did not send
+// it (PCP_ATTR_USERID). It is sent only to agents that are an
+// [AttributeReceiver] or are served with [ServeOptions.Attributes].
 func (c *Client) UserID() (uid int, ok bool) {
 	uid, err := strconv.Atoi(c.Attrs[AttrUserID])
 	return uid, err == nil && uid >= 0
 }
 
 // A Refresher splits Fetch in two, so that one reading of the source serves
-// every request that waits for it: Refresh reads what the metrics ids need,
-// and Fetch calls until the next Refresh only copy from what was read. A
+// every request that waits for it: Refresh reads the data for the metrics
+// ids, and Fetch calls until the next Refresh only copy from it. A
 // Refresher's Fetch must not read the source again for metrics that the last
 // Refresh covered.
 type Refresher interface {
@@ -116,33 +116,34 @@ type Storer interface {
 	Store(ctx context.Context, client *Client, res *pcp.Result) error
 }
 
-// A Texter has help text. ident is a PMID or InDom as kind says; only one of
-// TextOneLine and TextHelp is set. If there is no text, the error is pcp.ErrText.
+// A Texter has help text. ident is a PMID or InDom, depending on kind; only one
+// of TextOneLine and TextHelp is set. If there is no text, the error is
+// pcp.ErrText.
 type Texter interface {
 	Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error)
 }
 
-// An Originator says where its values come from, for those who read about a metric.
+// An Originator returns the origin of its values, for documentation of a metric.
 type Originator interface {
-	// Origin returns a file and what it is called there, "" if that is not known.
+	// Origin returns a file and the name of the metric in it, "" if unknown.
 	Origin(id pcp.PMID) string
 }
 
-// A Labeler has labels of its own: of the domain, an indom, cluster, item, or
-// one set for each instance (interface version 7). It is not an error to have none.
+// A Labeler has labels of its own: of the domain, an indom, cluster, item, or one
+// set for each instance (interface version 7). Having no labels is not an error.
 type Labeler interface {
 	Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error)
 }
 
-// An AttributeReceiver is told the attributes of a client before its first
+// An AttributeReceiver receives the attributes of a client before its first
 // request (interface version 6).
 type AttributeReceiver interface {
 	Attribute(ctx context.Context, client *Client, key AttrKey, value string) error
 }
 
-// A ContextEnder is told that a client has gone (interface version 5). If a connection
-// ends on which no client asked for anything, it is told so of a client with the
-// number 0, which it does not know.
+// A ContextEnder is notified that a client has gone (interface version 5). If a
+// connection ends on which no client made a request, the notice is about client 0,
+// which it does not know.
 type ContextEnder interface {
 	EndContext(client *Client)
 }
@@ -155,7 +156,7 @@ type InstanceLooker interface {
 }
 
 // A Changer is asked after each fetch whether its names or its labels have
-// changed since the last time; if so, the collector tells its clients
+// changed since the last time; if so, the collector notifies its clients
 // (PMDA_EXT_NAMES_CHANGE, PMDA_EXT_LABEL_CHANGE).
 type Changer interface {
 	Changes() (names, labels bool)

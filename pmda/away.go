@@ -12,15 +12,16 @@ import (
 
 // An agent returns a NotReadyError if it will not answer before a time, or
 // before something has happened; with neither, it answers again at once. A
-// collector at the other end of a connection is told (PM_ERR_PMDANOTREADY),
-// sends no more requests, and is told again when the agent answers
-// (PM_ERR_PMDAREADY). In the collector's own process clients get pcp.ErrAgain.
+// collector at the other end of a connection is notified
+// (PM_ERR_PMDANOTREADY), sends no more requests, and is notified again when
+// the agent answers (PM_ERR_PMDAREADY). In the collector's own process clients
+// get pcp.ErrAgain.
 type NotReadyError struct {
-	Until time.Time       // zero if only Ready says when
+	Until time.Time       // zero if only Ready ends it
 	Ready <-chan struct{} // closed when the agent will answer, before Until; may be nil
 }
 
-// Error says that the agent is not ready.
+// Error returns a fixed message.
 func (e *NotReadyError) Error() string { return "agent is not ready" }
 
 // Unwrap makes clients see pcp.ErrAgain.
@@ -35,28 +36,29 @@ type Finisher interface {
 
 // A Checker is asked before each request. If it returns an error, such as
 // pcp.ErrAgain while its source is missing, that is the answer and the agent is
-// not called (pmdaSetCheckCallBack(3)). The agent is still told of attributes
-// and of clients that leave. For each request the order is Check, the call, Done.
+// not called (pmdaSetCheckCallBack(3)). The agent still receives attributes and
+// is notified of clients that leave. For each request the order is Check, the
+// call, Done.
 type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// A Narrator says what it is doing, such as "value of disk.reads 60.0.4
+// A Narrator describes its current work, such as "value of disk.reads 60.0.4
 // instance 2", for messages about an agent that panicked or takes too long. It
-// returns "" if there is nothing to say. Any goroutine may call it.
+// returns "" if unknown. Any goroutine may call it.
 type Narrator interface {
 	Doing() string
 }
 
-// A Debugger is told the debug options of -D that the framework does not know,
+// A Debugger receives the debug options of -D that the framework does not know,
 // and returns those that it does not know either (pmSetDebug(3)).
 type Debugger interface {
 	Debug(names []string) (unknown []string)
 }
 
-// A DebugPrinter is told where the lines go that its debug options ask for: as they are,
-// without date and severity. It is told before Debug is called. In a collector it
-// is not: its log is for all agents.
+// A DebugPrinter receives the writer for the lines of its debug options, which are
+// written unchanged, without date and severity. It is called before Debug. A collector
+// does not call it: its log is for all agents.
 type DebugPrinter interface {
 	DebugTo(w io.Writer)
 }

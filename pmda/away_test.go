@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A moody agent is away, or ends, when it is told to.
+// A moody agent is away, or ends, on request.
 type moody struct {
 	until time.Time
 	done  bool
@@ -89,7 +89,7 @@ func (s *shy) Desc(_ context.Context, id pcp.PMID) (pcp.Desc, error) {
 
 func (s *shy) EndContext(c *pmda.Client) { s.left <- c.ID }
 
-// TestAwayUntilReady has an agent away until its own goroutine says otherwise.
+// TestAwayUntilReady has an agent away until its own goroutine ends that.
 // Meanwhile a client leaves, and another asks.
 func TestAwayUntilReady(t *testing.T) {
 	a := &shy{ready: make(chan struct{}), left: make(chan int, 9)}

@@ -3,8 +3,8 @@ package pmda
 import "sync"
 
 // PerClient keeps a T for each client of an agent. It makes the T when it is
-// first asked for and forgets it when the client leaves, of which an agent that
-// embeds the PerClient is told:
+// first requested and forgets it when the client leaves; an agent that embeds
+// the PerClient is notified of that:
 //
 //	type agent struct {
 //		*pmda.Table
@@ -12,7 +12,7 @@ import "sync"
 //	}
 //
 // The zero PerClient is empty. Several goroutines may use it; the agent guards
-// what it keeps.
+// the T.
 type PerClient[T any] struct {
 	mu sync.Mutex
 	m  map[*Client]*T

@@ -26,14 +26,14 @@ import (
 // it, with the options that C agents have (pmdaGetOptions(3)).
 type Daemon struct {
 	Name     string // of the program, such as "pmdasimple"
-	Domain   int    // unless -d says otherwise
-	LogFile  string // unless -l says otherwise; "" means that of Name: simple.log
+	Domain   int    // unless -d sets another
+	LogFile  string // unless -l sets another; "" means that of Name: simple.log
 	PipeOnly bool   // leaves out the options for sockets
 
-	// HelpFile is a file of help texts, unless -h names another: one that
-	// newhelp(1) made, named without its .dir and .pag, or its source. Its
-	// texts take the place of the agent's own. If it cannot be read, the
-	// daemon logs that. "" means no file.
+	// HelpFile is a file of help texts, unless -h names another: an output
+	// of newhelp(1), named without its .dir and .pag, or its source. Its
+	// texts replace the agent's own. If it cannot be read, the daemon logs
+	// that. "" means no file.
 	HelpFile   string
 	NoHelpFile bool // leaves out the option -h
 
@@ -56,8 +56,9 @@ type Daemon struct {
 	// UserLong is the long name of the option that names the user, "" for "username".
 	UserLong string
 
-	// NotReady has clients put off until New returns, however long that takes, and tells the
-	// collector then. It is for agents whose lines of pmcd.conf have the word notready.
+	// NotReady makes clients try again until New returns, however long that takes, and
+	// notifies the collector then. It is for agents whose lines of pmcd.conf have the word
+	// notready.
 	NotReady bool
 
 	// Synopsis is the usage line behind the name, "" for that of an agent
@@ -70,7 +71,7 @@ type Daemon struct {
 
 	// New makes the agent, after the log has been opened. If the agent has a
 	// method Close, it is called at the end. While New takes more than a
-	// second, clients are told to try again (PM_ERR_PMDANOTREADY).
+	// second, clients get PM_ERR_PMDANOTREADY, to try again.
 	New func(domain int, log *slog.Logger) (Agent, error)
 }
 
@@ -148,7 +149,7 @@ func socketOptions() []Option {
 	}
 }
 
-// settings are what the options of a daemon say.
+// settings are the settings from the options of a daemon.
 type settings struct {
 	domain   int
 	logFile  string
@@ -273,8 +274,8 @@ func (d *Daemon) usage(w io.Writer, err error) {
 }
 
 // Run runs the daemon until the collector closes the connection, and returns
-// the exit status. If it is to use standard input and output and one of them is
-// a terminal, it says how to try an agent, writes no log, and returns 1.
+// the exit status. If it would use standard input and output and one of them is
+// a terminal, it prints how to try an agent, writes no log, and returns 1.
 func (d *Daemon) Run(ctx context.Context, env Environment) int {
 	if d.New == nil || d.Set == nil && slices.ContainsFunc(d.Own, func(o Option) bool { return o.Short != 0 || o.Long != "" }) {
 		fmt.Fprintf(env.Stderr, "%s: a Daemon needs New, and with options of its own Set\n", d.Name)
@@ -384,7 +385,7 @@ type madeAgent struct {
 	err   error
 }
 
-// make calls New, and tells the agent its options of -D.
+// make calls New, and passes the options of -D to the agent.
 func (d *Daemon) make(s settings, out io.Writer, log *slog.Logger) <-chan madeAgent {
 	c := make(chan madeAgent, 1)
 	go func() {

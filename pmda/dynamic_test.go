@@ -21,8 +21,8 @@ var (
 	_ pmda.Narrator     = (*pmda.Table)(nil)
 )
 
-// queues returns a table whose rows are those of some queues, which may change,
-// and one that stays.
+// queues returns a table with the rows of some queues, which may change, and a
+// row that stays.
 type queues struct {
 	*pmda.Table
 	names []string // of all queues

@@ -85,7 +85,7 @@ func listenUnix(path string, getenv func(string) string, log *slog.Logger) (net.
 		return nil, err
 	}
 	if u, ok := ln.(interface{ SetUnlinkOnClose(bool) }); ok {
-		u.SetUnlinkOnClose(false) // the collector connects anew after a restart
+		u.SetUnlinkOnClose(false) // the collector reconnects after a restart
 	}
 	return ln, nil
 }

@@ -27,7 +27,7 @@ func Example() {
 }
 
 // An agent whose instances come and go reads its source once for a fetch, in
-// Refresh, and hands out from what it read.
+// Refresh, and returns values from that.
 func ExampleNewTable() {
 	type volume struct {
 		name string

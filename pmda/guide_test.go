@@ -36,8 +36,8 @@ func blocks(t *testing.T, lang string, n int) []string {
 
 func block(t *testing.T, lang string) string { return blocks(t, lang, 1)[0] }
 
-// buildGuide builds the first agent of docs/agents.md, in a module of its own
-// as the guide says.
+// buildGuide builds the first agent of docs/agents.md, in a module of its own as
+// in the guide.
 func buildGuide(t *testing.T) (path string) {
 	t.Helper()
 	return buildProgram(t, blocks(t, "go", 3)[0], "pmdaclock")
@@ -100,7 +100,7 @@ func build(t *testing.T, dir, out string, args ...string) {
 	}
 }
 
-// TestGuideOurs does what docs/agents.md says, under our collector.
+// TestGuideOurs follows docs/agents.md, under our collector.
 func TestGuideOurs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: builds programs")
@@ -173,7 +173,7 @@ func TestGuideOurs(t *testing.T) {
 	}
 }
 
-// TestGuide does what docs/agents.md says, under the C collector.
+// TestGuide follows docs/agents.md, under the C collector.
 func TestGuide(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: builds a program")

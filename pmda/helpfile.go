@@ -17,7 +17,7 @@ import (
 const maxHelpSource = 16 << 20
 
 // openHelp reads the file of help texts at path for an agent. If the file cannot
-// be read, it logs that, and the agent goes on as in C.
+// be read, it logs that, and the agent continues as in C.
 func openHelp(path string, a Agent, name string, log *slog.Logger) Texter {
 	if path == "" {
 		return nil

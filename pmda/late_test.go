@@ -20,7 +20,8 @@ import (
 )
 
 // late runs a daemon whose agent takes an hour to make, in a bubble, and calls
-// talk as its collector: say sends a request, hear returns the next answer.
+// talk as its collector, with functions that send a request and return the
+// next answer.
 func late(t *testing.T, newErr error, talk func(say func(from int32, p wire.PDU), hear func() wire.PDU)) (status int, log string, a *oddAgent) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	leak.Main(m)
 }
 
-// A whoami tells clients what it knows of them, makes up names, and panics on
+// A whoami returns to clients their own attributes, invents names, and panics on
 // demand.
 type whoami struct {
 	*pmda.Table
@@ -235,7 +235,7 @@ func TestOracleWhoami(t *testing.T) {
 	run("\nwhoami.attr.a111\n    value \"0\"\n\nwhoami.attr.a112\n    value \"0\"\n", "pminfo", with("-f", "whoami.attr.a111", "whoami.attr.a112")...)
 	run("\nwhoami.panic\nError: Generic error, already reported above\n", "pminfo", with("-f", "whoami.panic")...)
 	run("whoami.attr.a111 1 \"0\"\n", "pmprobe", with("-v", "whoami.attr.a111")...)
-	// Each client so far has gone, and the collector has said so.
+	// Each client so far has gone, and the collector has notified the agent.
 	run("whoami.ended 1 6\n", "pmprobe", with("-v", "whoami.ended")...)
 
 	log, err := os.ReadFile(filepath.Join(filepath.Dir(d.Log), "whoami.log"))

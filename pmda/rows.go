@@ -22,13 +22,13 @@ type rows struct {
 
 // SetMetrics replaces all rows of the table, for an agent whose metrics come
 // and go (pmdaRehash(3), pmdaDynamicMetricTable(3)). If a row is wrong, the
-// error says which, and the table stays as it was. If names were added, removed
-// or got another PMID, collectors are told with the next values
+// error names it, and the table does not change. If names were added, removed
+// or got another PMID, collectors are notified with the next values
 // (PMDA_EXT_NAMES_CHANGE). The table keeps the slice.
 //
 // SetMetrics may be called at any time and by any goroutine; a fetch that has
-// begun goes on with the old rows. A collector that uses the agent's own names
-// learns of new ones only below the roots of [Config.Dynamic].
+// begun continues with the old rows. A collector that uses the agent's own
+// names learns of new ones only below the roots of [Config.Dynamic].
 func (t *Table) SetMetrics(metrics []Metric) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

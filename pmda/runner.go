@@ -19,10 +19,10 @@ import (
 
 // A Runner calls one agent for its host: [Serve], the collector, or a local
 // context of pmapi. It finds out once which optional interfaces the agent has.
-// Around each call it does what every host must do: it asks the [Checker], puts
-// the client into the context, recovers from a panic, checks what the agent
-// returned, supplies what the agent leaves out, and logs errors that tell
-// clients nothing.
+// Around each call it does the duties of every host: it asks the [Checker],
+// puts the client into the context, recovers from a panic, checks the results
+// of the agent, fills in missing ones, and logs errors without a status for
+// clients.
 //
 // The host looks after queues, time limits, and whether an agent knows a client.
 // A host makes one call at a time; only Doing, Rename and Prepare may be called meanwhile.
@@ -114,7 +114,7 @@ func (r *Runner) EndsContexts() bool { return r.ender != nil }
 // Done reports whether the agent wants to end ([Finisher]).
 func (r *Runner) Done() bool { return r.finisher != nil && r.finisher.Done() }
 
-// Doing returns what the agent is doing, "" if it does not say ([Narrator]).
+// Doing describes the agent's current work, "" if unknown ([Narrator]).
 func (r *Runner) Doing() string {
 	if r.narrator == nil {
 		return ""
@@ -122,8 +122,8 @@ func (r *Runner) Doing() string {
 	return r.narrator.Doing()
 }
 
-// Introduce tells the agent all attributes of a client, before its first
-// request. It stops at the first error.
+// Introduce sends the agent all attributes of a client, before its first request.
+// It stops at the first error.
 func (r *Runner) Introduce(ctx context.Context, client *Client) error {
 	if r.attrs == nil {
 		return nil
@@ -136,7 +136,7 @@ func (r *Runner) Introduce(ctx context.Context, client *Client) error {
 	return nil
 }
 
-// Attribute tells the agent one attribute of a client ([AttributeReceiver]).
+// Attribute sends the agent one attribute of a client ([AttributeReceiver]).
 func (r *Runner) Attribute(ctx context.Context, client *Client, key AttrKey, value string) (err error) {
 	if r.attrs == nil {
 		return nil
@@ -145,7 +145,7 @@ func (r *Runner) Attribute(ctx context.Context, client *Client, key AttrKey, val
 	return r.attrs.Attribute(ctx, client, key, value)
 }
 
-// EndContext tells the agent that a client has gone ([ContextEnder]).
+// EndContext notifies the agent that a client has gone ([ContextEnder]).
 func (r *Runner) EndContext(client *Client) {
 	if r.ender == nil {
 		return
@@ -204,7 +204,8 @@ func (r *Runner) Refresh(ctx context.Context, ids []pcp.PMID) (err error) {
 }
 
 // Values fetches the metrics that the last Refresh covered. The state has
-// wire.LabelChange and wire.NamesChange set if the agent says so ([Changer]).
+// wire.LabelChange and wire.NamesChange set if the agent reports such changes
+// ([Changer]).
 func (r *Runner) Values(ctx context.Context, req *FetchRequest) (state wire.State, err error) {
 	defer r.finish(wire.TypeFetch, &err)
 	if err := r.agent.Fetch(ctx, req); err != nil {
@@ -241,7 +242,7 @@ func CheckResult(req *FetchRequest) error {
 	return nil
 }
 
-// A contractError says that an agent broke the contract of Fetch.
+// A contractError means that an agent broke the contract of Fetch.
 type contractError struct{ what string }
 
 func (e *contractError) Error() string {
@@ -391,7 +392,7 @@ func (r *Runner) answer(ctx context.Context, client *Client, request wire.Type, 
 }
 
 // finish is deferred around calls: it turns a panic into an error, and logs
-// errors that tell clients nothing.
+// errors without a status for clients.
 func (r *Runner) finish(request wire.Type, err *error) {
 	if v := recover(); v != nil {
 		*err = newPanic(v)
@@ -455,14 +456,14 @@ func (f *failures) isNew(what string, now time.Time) bool {
 	return true
 }
 
-// attrOrder is the order in which agents are told a client's attributes, which
-// is that of C's hash table. Others follow by number.
+// attrOrder is the order in which agents receive a client's attributes, which is
+// that of C's hash table. Others follow by number.
 var attrOrder = [...]AttrKey{
 	AttrContainer, AttrProcessID, AttrGroupID, AttrUserID, AttrUserName,
 }
 
-// Attributes yields the attributes of a client in the order in which a
-// collector tells them.
+// Attributes yields the attributes of a client in the order in which a collector
+// sends them.
 func (c *Client) Attributes() iter.Seq2[AttrKey, string] {
 	return func(yield func(AttrKey, string) bool) {
 		for _, key := range attrOrder {

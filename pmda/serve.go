@@ -115,7 +115,7 @@ type session struct {
 	// from another goroutine.
 	mu     sync.Mutex
 	agent  *Runner       // of the agent; nil until there is one
-	putOff bool          // a request was answered with pcp.ErrPMDANotReady, or the collector expects to be told
+	putOff bool          // a request was answered with pcp.ErrPMDANotReady, or the collector expects a notice
 	shaken chan struct{} // closed after the handshake
 
 	attributes bool // ask the collector for attributes
@@ -194,7 +194,7 @@ func (s *session) respond(ctx context.Context, h wire.Header, body []byte) error
 	return s.send(wire.FromAnon, reply)
 }
 
-// ready gives a session that began without an agent its agent, and tells the
+// ready gives a session that began without an agent its agent, and notifies the
 // collector if it has been put off.
 func (s *session) ready(ctx context.Context, a Agent, help Texter) error {
 	s.mu.Lock()

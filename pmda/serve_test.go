@@ -321,7 +321,7 @@ func TestServeNames(t *testing.T) {
 	c.end("")
 }
 
-// An oddAgent does what the request number says.
+// An oddAgent behaves as the request number selects.
 type oddAgent struct {
 	pmda.Agent
 	calls  []string
@@ -419,7 +419,7 @@ func TestServeOddAgent(t *testing.T) {
 	if l, ok := c.ask(1, &wire.LabelReq{Ident: domain, Kind: pcp.LabelDomain}).(*wire.Labels); !ok || len(l.Sets) != 0 {
 		t.Errorf("labels of an agent without: %+v", l)
 	}
-	// What it has.
+	// The agent has these.
 	if ids, ok := c.ask(1, &wire.PMNSNames{Names: []string{"x"}}).(*wire.PMNSIDs); !ok || ids.PMIDs[0] != 4711 {
 		t.Errorf("name: %+v", ids)
 	}
@@ -476,8 +476,8 @@ func TestServeClients(t *testing.T) {
 	}
 }
 
-// TestServeNobody ends a connection on which no client asked for anything. The agent is told of the end
-// of client 0, as one in C is.
+// TestServeNobody ends a connection on which no client made a request. The agent is notified of the end
+// of client 0, as in C.
 func TestServeNobody(t *testing.T) {
 	a := &oddAgent{}
 	c := serve(t, a, pmda.ServeOptions{})
@@ -493,8 +493,8 @@ func TestServeNobody(t *testing.T) {
 
 const f0 = wire.Features(0)
 
-// TestServeBadRequests sends bodies that cannot be read: each is refused, and
-// the agent goes on.
+// TestServeBadRequests sends bodies that cannot be decoded: each is refused, and
+// the agent continues.
 func TestServeBadRequests(t *testing.T) {
 	c := start(t, newFixture(t))
 	good := &wire.DescReq{PMID: pcp.NewPMID(domain, 0, 0)}

@@ -108,8 +108,8 @@ func (s *Snapshot[T]) stale() bool {
 	return s.opts.Stale > 0 && time.Since(s.at) > s.opts.Stale
 }
 
-// Close ends the readings. It waits for one that is under way, but at most two
-// seconds for one that does not heed its context. The last reading stays.
+// Close ends the readings. It waits for a reading under way, but at most two
+// seconds if that ignores its context. The last reading stays.
 func (s *Snapshot[T]) Close() error {
 	s.stop()
 	select {

@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A source is slow, and takes, hangs or fails as it is told.
+// A source is slow, and takes, hangs or fails as configured.
 type source struct {
 	mu    sync.Mutex
 	n     int
@@ -26,7 +26,7 @@ type source struct {
 	deaf  bool // to its context
 	err   error
 	boom  bool
-	ended atomic.Int32 // readings that were told to end
+	ended atomic.Int32 // readings that were canceled
 }
 
 func (s *source) read(ctx context.Context) (int, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// status returns the code that a client gets for err. known is false if err has
-// none; then the code is pcp.ErrGeneric and the caller logs err.
+// status returns the code that a client gets for err. known is false if err lacks
+// a code; then it is pcp.ErrGeneric and the caller logs err.
 func status(err error) (code pcp.Error, known bool) {
 	if code, known = errors.AsType[pcp.Error](err); known && code < 0 {
 		return code, true
@@ -22,13 +22,13 @@ func status(err error) (code pcp.Error, known bool) {
 	return pcp.ErrGeneric, false
 }
 
-// A PanicError says that an agent panicked. Its status is pcp.ErrGeneric.
+// A PanicError means that an agent panicked. Its status is pcp.ErrGeneric.
 type PanicError struct {
 	Value any    // what the agent panicked with
 	At    string // where, in one line: the innermost functions with file and line
 }
 
-// Error says what the agent panicked with, but not where.
+// Error returns the value of the panic, but not its place.
 func (e *PanicError) Error() string { return fmt.Sprintf("agent panicked: %v", e.Value) }
 
 // Unwrap makes clients see pcp.ErrGeneric.
@@ -48,7 +48,7 @@ func protect(fn func() error) (err error) {
 func newPanic(v any) *PanicError { return &PanicError{Value: v, At: panicSite()} }
 
 // panicSite returns the functions that led to the panic being recovered, the
-// innermost first, down to the one that made the call.
+// innermost first, down to the function that made the call.
 func panicSite() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])

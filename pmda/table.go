@@ -11,17 +11,17 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Config says what an agent made of tables serves. Metrics and instance
-// domains are written without the agent's domain; they get Domain when
-// [NewTable] makes the agent.
+// A Config describes an agent made of tables. Metrics and instance domains
+// are written without the agent's domain; they get Domain when [NewTable]
+// makes the agent.
 type Config struct {
 	Name    string // of the agent, such as "simple": in messages and its domain's labels
 	Domain  int    // under which the agent is served, 1..MaxAgentDomain
 	Metrics []Metric
 	InDoms  []*InDom // instance domains without metrics; may be nil
 
-	// Refresh, if not nil, reads the source for the metrics ids before they
-	// are fetched, as [Refresher] says.
+	// Refresh, if not nil, reads the source for the metrics ids before they are
+	// fetched; see [Refresher].
 	Refresh func(ctx context.Context, ids []pcp.PMID) error
 
 	// Value returns the value of the metrics that have no function of their
@@ -116,7 +116,7 @@ type Table struct {
 
 	mu   sync.Mutex // held to change rows
 	rows atomic.Pointer[rows]
-	news atomic.Bool // names have changed, and no collector was told yet
+	news atomic.Bool // names have changed, and no collector was notified yet
 
 	doing     atomic.Pointer[tableMetric] // the metric at work; nil if there is none
 	doingInst atomic.Int32
@@ -138,7 +138,7 @@ type tableInDom struct {
 	labels []pcp.LabelSet
 }
 
-// NewTable returns the agent that cfg describes. The error says which row is
+// NewTable returns the agent that cfg describes. The error names the row that is
 // wrong. The table keeps cfg's slices and pointers; do not change them later.
 func NewTable(cfg Config) (*Table, error) {
 	t := &Table{cfg: cfg}
@@ -295,7 +295,7 @@ func (t *Table) fetch(ctx context.Context, req *FetchRequest, m *tableMetric) {
 	}
 }
 
-// A typeError says that a function returned a value of the wrong type. Its
+// A typeError means that a function returned a value of the wrong type. Its
 // status is pcp.ErrType.
 type typeError struct{ got, want pcp.Type }
 

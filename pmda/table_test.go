@@ -26,7 +26,7 @@ var _ interface {
 	pmda.Labeler
 } = (*pmda.Table)(nil)
 
-// A disk is what the instances of the test's agent stand for.
+// A disk is an instance of the test's agent.
 type disk struct {
 	name  string
 	reads uint64

@@ -25,8 +25,8 @@ func isTerminal(stream any) bool {
 	return err == nil && st.Mode()&os.ModeCharDevice != 0 && term.IsTerminal(int(f.Fd()))
 }
 
-// TerminalHelp tells the user at a terminal what the program called name is and
-// how to try it: "pcp agent test" with env.TestName, or name.
+// TerminalHelp explains to the user at a terminal the program called name and how
+// to try it: "pcp agent test" with env.TestName, or name.
 func (env Environment) TerminalHelp(name string) {
 	io.WriteString(env.Stderr, name+": this is an agent, which a collector starts and talks to through pipes; to try it out: pcp agent test "+
 		cmp.Or(env.TestName, name)+"\n")

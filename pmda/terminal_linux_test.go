@@ -36,7 +36,7 @@ func openTerminal(t *testing.T) *os.File {
 	return tty
 }
 
-// TestTerminal starts an agent by hand: it says how to try it, sends no PDU and
+// TestTerminal starts an agent by hand: it prints how to try it, sends no PDU and
 // leaves no log behind. Its usage message and sockets work as usual.
 func TestTerminal(t *testing.T) {
 	tty := openTerminal(t)
@@ -63,7 +63,7 @@ func TestTerminal(t *testing.T) {
 	f("buffered output", pmda.Environment{Stdin: none, OutTerminal: func() bool { return true }}, want)
 	f("help", pmda.Environment{Stdin: tty}, "Usage: pmdatest ", "-?")
 
-	// It serves a socket from a terminal; here it cannot, and says so in its log.
+	// It serves a socket from a terminal; here it cannot, and logs that.
 	var errs bytes.Buffer
 	status := daemon().Run(t.Context(), pmda.Environment{
 		Args: []string{"-l", log, "-u", filepath.Join(t.TempDir(), "none", "socket")}, Stdin: tty, Stdout: tty, Stderr: &errs,

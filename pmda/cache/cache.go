@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A State says whether an instance is present now.
+// A State is whether an instance is present now.
 type State int
 
 // States. The numbers are those of the C library.
@@ -35,7 +35,7 @@ const ErrShortName = pcp.Error(-int32(syscall.EINVAL))
 // (-E2BIG in C).
 const ErrNotEmpty = pcp.Error(-int32(syscall.E2BIG))
 
-// MaxInst is the largest instance number unless Resize says otherwise.
+// MaxInst is the largest instance number unless Resize sets another.
 const MaxInst = math.MaxInt32
 
 // maxTries is how often a key is hashed again when its number is taken.
@@ -333,8 +333,8 @@ func (c *Cache[T]) next() (inst int32, at int) {
 		}
 		c.reuse = true
 	}
-	// Numbers of culled instances count as taken, and one that was used
-	// again before it was free counts twice.
+	// Numbers of culled instances count as taken, and a number that was reused
+	// before it was free counts twice.
 	free := int64(0)
 	for i, e := range c.entries {
 		if free < int64(e.Inst) {
@@ -360,8 +360,8 @@ func (c *Cache[T]) Lookup(inst int32) (Entry[T], error) {
 
 // LookupName returns the instance that a name selects, or pcp.ErrInst
 // (pmdaCacheLookupName). If only the short name matches an instance, the error
-// is ErrShortName, as pmdaCache(3) says; the C library's code returns that
-// instance instead.
+// is ErrShortName, as documented in pmdaCache(3); the C library's code returns
+// that instance instead.
 func (c *Cache[T]) LookupName(name string) (Entry[T], error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,7 +7,7 @@
 //	...
 //	disks.HideAll()                 // in Refresh: hide all,
 //	for _, d := range found {
-//		disks.Store(d.name, d)      // show what is there now,
+//		disks.Store(d.name, d)      // show the present disks,
 //	}
 //	disks.Save()                    // write the file if something is new
 //	...

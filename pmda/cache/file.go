@@ -44,9 +44,9 @@ func (c *Cache[T]) Path() string {
 }
 
 // Load adds the instances of the file, inactive, and returns how many the file
-// has (PMDA_CACHE_LOAD). It ignores and logs one that contradicts the cache. If
-// there is no file, as when an agent starts for the first time, it returns
-// fs.ErrNotExist.
+// has (PMDA_CACHE_LOAD). It ignores and logs an instance that contradicts the
+// cache. If there is no file, as when an agent starts for the first time, it
+// returns fs.ErrNotExist.
 func (c *Cache[T]) Load() (n int, err error) {
 	path := c.Path()
 	f, err := safefile.Open(path)

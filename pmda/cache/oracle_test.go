@@ -460,7 +460,7 @@ func TestOracleFiles(t *testing.T) {
 			}
 		}
 		want, got := strings.Join(kept, ""), ours(t, dirs[1], script)
-		if strings.HasPrefix(want, "op 1 -") { // what was read before the error may differ
+		if strings.HasPrefix(want, "op 1 -") { // the instances read before the error may differ
 			want, _, _ = strings.Cut(want, "\n")
 			got, _, _ = strings.Cut(got, "\n")
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// A Config says what an Agent is.
+// A Config describes an Agent.
 type Config struct {
 	Name   string // of the agent: in errors, and in the label of its domain
 	Domain int    // under which the agent is served
@@ -23,14 +23,14 @@ type Config struct {
 	// this order. All other names follow, in the order of the tables.
 	Order []string
 	// Texts are help texts that are too long for tables, often an embedded file. Metric.Help
-	// and Metric.Long count first. A line "@ NAME one line of text" begins the texts of a
-	// metric, and "@ indom:SERIAL" those of an instance domain; what follows is the help
-	// text, of which lines are broken anew. Blank lines are between paragraphs. In a name
-	// {a,b} stands for either, and * for anything; an entry for one name counts before one
-	// with *. "@+ NAME" adds paragraphs to the texts of all that match. A line "= TEXT" says
-	// where the values come from, in place of the name of their Source. After a line
-	// "% WORD NAME text" $WORD stands for the text in what is said of the names that match,
-	// if no line before did. # begins a comment.
+	// and Metric.Long take precedence. A line "@ NAME one line of text" begins the texts of
+	// a metric, and "@ indom:SERIAL" those of an instance domain; the help text follows, and
+	// its lines are wrapped again. Blank lines are between paragraphs. In a name {a,b}
+	// matches either, and * anything; an entry for one name takes precedence over one with
+	// *. "@+ NAME" adds paragraphs to the texts of all that match. A line "= TEXT" is the
+	// origin of the values, in place of the name of their Source. After a line "% WORD NAME
+	// text" $WORD means the text in the texts of the names that match, unless an earlier
+	// line defined it. # begins a comment.
 	Texts string
 	// Log gets a line about each source that exists and cannot be read; nil discards.
 	Log *slog.Logger
@@ -73,8 +73,8 @@ const (
 	maxMetrics = math.MaxInt16
 )
 
-// New returns the agent that serves families. It reads nothing yet. The error says
-// which source or metric is wrong.
+// New returns the agent that serves families. It reads nothing yet. The error
+// names the source or metric that is wrong.
 func New(cfg Config, families ...Family) (*Agent, error) {
 	a := &Agent{cfg: cfg}
 	if a.cfg.Log == nil {

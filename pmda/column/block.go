@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Layout says what a Block looks like.
+// A Layout describes the rows and columns of a Block.
 type Layout struct {
 	// Cols is how many columns there are beside those that metrics find by key.
 	Cols int
@@ -16,7 +16,7 @@ type Layout struct {
 	// InDom is what the rows are instances of; nil means a single row, of metrics
 	// without instances.
 	InDom *InDom
-	// Lists says that the rows of this block, which then have names, are the
+	// Lists means that the rows of this block, which then have names, are the
 	// instances of InDom.
 	Lists bool
 }
@@ -40,8 +40,7 @@ type Block struct {
 	errs  []pcp.Error       // by column; nil until one is set
 }
 
-// A Cell is one number, or says that there is a string. It has no value unless OK
-// is set.
+// A Cell is one number, or marks a string. It has no value unless OK is set.
 type Cell struct {
 	Bits uint64 // floating point numbers as IEEE 754 has them
 	OK   bool
@@ -211,8 +210,8 @@ func (b *Block) SetError(col int, err pcp.Error) {
 // maxKnown bounds how many strings a block remembers.
 const maxKnown = 4096
 
-// SetString sets a string. Strings handed out stay as they are; one that was set
-// before is found again and not made anew.
+// SetString sets a string. Returned strings do not change; a string that was set
+// before is found again and not allocated.
 func (b *Block) SetString(row, col int, s []byte) {
 	i := row*b.cols + col
 	for len(b.strs) < (row+1)*b.cols {

@@ -81,8 +81,8 @@ func fetch(t testing.TB, a *Agent, client *pmda.Client, over *Agent, ids ...pcp.
 	return strings.Join(out, " ")
 }
 
-// TestManySources has more sources than a word has bits, and wants only those read
-// that a fetch needs, with what they build on.
+// TestManySources has more sources than a word has bits, and checks that a fetch
+// reads only those it needs, with their dependencies.
 func TestManySources(t *testing.T) {
 	const n = 130
 	var fakes []*fake
@@ -300,7 +300,7 @@ func TestMetadata(t *testing.T) {
 	labels(indom+9, pcp.LabelInstances)
 }
 
-// TestWrongTables wants the error to say which row is wrong.
+// TestWrongTables checks that the error names the row that is wrong.
 func TestWrongTables(t *testing.T) {
 	read := func() error { return nil }
 	f := func(want string, metrics []Metric, blocks []*Block, sources ...*Source) {

@@ -14,12 +14,12 @@ type Family struct {
 
 // A Source is a file, or a few that are read together. It belongs to one agent.
 type Source struct {
-	Name string // what is read, for messages: "/proc/meminfo"
+	Name string // the file read, for messages: "/proc/meminfo"
 
 	// Blocks are what a reading fills. Where it fails they are cleared.
 	Blocks []*Block
 	// After lists the sources that must have been read before this one, since it
-	// builds on what they found. They stand earlier in the agent.
+	// builds on their results. They come earlier in the agent.
 	After []*Source
 
 	// File and Parse are for a source that is one file: Parse fills the blocks from
@@ -33,12 +33,12 @@ type Source struct {
 
 	// Row fills one row of the blocks, in place of Parse and Read, for a source whose
 	// rows cost something each, such as a file for each process. The rows are those of
-	// the block that lists the instances, whose source is in After. Row is called
-	// when a fetch wants the first value of a row, once after each reading; what it does
-	// not set has no value.
+	// the block that lists the instances, whose source is in After. Row is called when a
+	// fetch wants the first value of a row, once after each reading; cells that it does
+	// not set have no value.
 	Row func(row int)
 
-	// Restricted says that only clients that Config.Trusts get the values. The
+	// Restricted means that only clients that Config.Trusts get the values. The
 	// source is not read for others.
 	Restricted bool
 	// Scope is not 0 for a source that can be different for some clients, such as
@@ -80,8 +80,8 @@ func (s *Source) read() error {
 	return nil
 }
 
-// restart gives the blocks of a source with Row the rows that there are now, and forgets
-// what they were filled with.
+// restart gives the blocks of a source with Row the present rows, and clears their
+// cells.
 func (s *Source) restart() {
 	n := 0
 	for _, b := range s.Blocks {
@@ -119,7 +119,7 @@ type Metric struct {
 
 	From int    // the place of the metric's block among those that NewBlocks made
 	Col  int    // the column, unless
-	Key  string // the column is found by what it is called in the file
+	Key  string // the column is found by its name in the file
 
 	Help   string    // one line; "" if Config.Texts has it
 	Long   string    // the help text beside it, in lines of at most 79 bytes; "" if Config.Texts has it
@@ -136,8 +136,8 @@ type InDom struct {
 	Long   string // the help text beside it, in lines of at most 79 bytes; "" if Config.Texts has it
 	Labels string // of the domain, a JSON object; "" for none
 
-	// InstanceLabels returns the labels of an instance, which are made JSON. If it
-	// is nil the instances have none.
+	// InstanceLabels returns the labels of an instance, which are encoded as JSON.
+	// If it is nil the instances have no labels.
 	InstanceLabels func(inst int32, name string) map[string]any
 
 	block *Block // that lists the instances

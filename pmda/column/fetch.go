@@ -123,8 +123,8 @@ func (s *Source) fillRows(b *Block, indom pcp.InDom, profile *pcp.Profile) {
 	}
 }
 
-// read reads the sources want and what they build on, each once, in the order of
-// their numbers: one that builds on another comes after it.
+// read reads the sources want and their dependencies, each once, in the order of
+// their numbers: a source comes after its dependencies.
 func (a *Agent) read(want Set) {
 	a.close(want)
 	for i, s := range a.sources {
@@ -134,7 +134,7 @@ func (a *Agent) read(want Set) {
 	}
 }
 
-// close adds to want what it builds on.
+// close adds to want its dependencies.
 func (a *Agent) close(want Set) {
 	for i := len(a.sources) - 1; i >= 0; i-- {
 		if want[i] {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Instances implements pmda.Agent. It reads what says which instances there are.
+// Instances implements pmda.Agent. It reads the sources that list the instances.
 func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	return a.InstancesOver(ctx, indom, nil)
 }

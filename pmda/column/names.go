@@ -35,8 +35,8 @@ func (n *Names) First(id int32) bool {
 	return true
 }
 
-// ID returns the number of name and the one string that is kept of it. In the common
-// case, that the name stands where it stood in the last pass, it costs a comparison.
+// ID returns the number of name and its one stored string. In the common case, that
+// the name is where it was in the last pass, it costs a comparison.
 func (n *Names) ID(name []byte) (int32, string) {
 	at := n.pos
 	n.pos++
@@ -89,7 +89,7 @@ type Numbers struct {
 	names []string
 }
 
-// id returns the number of name, and adds to names what it lacks up to that.
+// id returns the number of name, and extends names up to that.
 func (s *Numbers) id(name []byte, names []string) (int32, []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 // longer.
 const TextWidth = 79
 
-// texts is what Config.Texts says, once it is read. Its form is in the documentation of
+// texts is the parsed form of Config.Texts. The syntax is in the documentation of
 // Config.
 type texts struct {
 	exact map[string]*entry // by name, or "indom:SERIAL"
@@ -35,7 +35,7 @@ type entry struct {
 	used    bool
 }
 
-// A word stands for text that differs from name to name.
+// A word is a variable whose text differs from name to name.
 type word struct {
 	name, glob, text string
 	line             int
@@ -121,7 +121,7 @@ func parseTexts(s string) (*texts, error) {
 	return t, nil
 }
 
-// expand returns what a pattern with {a,b} stands for.
+// expand returns the expansions of a pattern with {a,b}.
 func expand(pattern string) ([]string, error) {
 	before, rest, ok := strings.Cut(pattern, "{")
 	if !ok {
@@ -144,7 +144,7 @@ func expand(pattern string) ([]string, error) {
 	return all, nil
 }
 
-// matches reports whether a pattern, in which * stands for any text, is that of name.
+// matches reports whether a pattern, in which * matches any text, matches name.
 func matches(glob, name string) bool {
 	head, rest, ok := strings.Cut(glob, "*")
 	if !ok {
@@ -181,7 +181,7 @@ func (t *texts) of(name string) *entry {
 	return e
 }
 
-// say returns text with the words that stand for something under name.
+// say returns text with the words replaced that are defined for name.
 func (t *texts) say(text, name string) (string, error) {
 	if !strings.Contains(text, "$") {
 		return text, nil
@@ -248,15 +248,14 @@ func (a *Agent) readTexts() (*texts, error) {
 // A help is the texts of a metric or an instance domain.
 type help struct{ oneLine, long, origin string }
 
-// describe puts together the texts of a name. The arguments after name are what the tables
-// say.
+// describe composes the texts of a name. The arguments after name are from the tables.
 func (a *Agent) describe(name, oneLine, long, origin string) (help, error) {
 	t, err := a.readTexts()
 	if err != nil {
 		return help{}, err
 	}
 	h := help{oneLine: oneLine, origin: origin}
-	var b strings.Builder // what t says
+	var b strings.Builder // from t
 	add := func(e *entry) {
 		for _, p := range e.help {
 			var said string
@@ -358,9 +357,9 @@ func (a *Agent) Origin(id pcp.PMID) string {
 
 var _ pmda.Originator = (*Agent)(nil)
 
-// CheckTexts is for the tests of an agent that has Config.Texts. It returns what is wrong
-// there: a metric or instance domain without one of the two texts, or an entry that is for
-// nothing there is.
+// CheckTexts is for the tests of an agent that has Config.Texts. It returns the mistakes
+// there: a metric or instance domain without one of the two texts, or an entry that
+// matches nothing.
 func (a *Agent) CheckTexts() error {
 	if _, err := a.readTexts(); err != nil {
 		return err

@@ -131,7 +131,7 @@ func TestMatches(t *testing.T) {
 	f("ab*ba", "aba", false)
 }
 
-// FuzzTexts reads any text: it must end, and say what is wrong.
+// FuzzTexts parses any text: it must end, and return errors for mistakes.
 func FuzzTexts(f *testing.F) {
 	f.Add("@ a{b,c}.* one\ntext $x\n= f\n\n% x a* y\n@+ *\nmore\n")
 	f.Add("@ {{a,b}\n")

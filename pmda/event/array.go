@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// ErrNoRecord refuses a parameter before the first record, or after a record
-// that stands for missed ones (-EINVAL).
+// ErrNoRecord refuses a parameter before the first record, or after a record of
+// missed ones (-EINVAL).
 const ErrNoRecord = pcp.Error(-int32(syscall.EINVAL))
 
 // An Array packs event records into the value of an event metric
@@ -44,7 +44,7 @@ func (a *Array) Add(at pcp.Timestamp, flags pcp.EventFlags) error {
 	return nil
 }
 
-// AddMissed adds a record that says how many are missing
+// AddMissed adds a record with the number of missed records
 // (pmdaEventAddMissedRecord, pmdaEventAddHighResMissedRecord).
 func (a *Array) AddMissed(at pcp.Timestamp, missed uint32) error {
 	a.params = 0

@@ -16,12 +16,12 @@
 //	})
 //
 // Each client has its own place in a queue. It gets every event that arrives
-// after its first fetch once. If events had to make room before it came back, it
-// gets a record that says how many it missed. An event is freed when all clients
+// after its first fetch once. If events were dropped before it returned, it gets
+// a record with the number of missed ones. An event is freed when all clients
 // have got it; a queue without clients keeps nothing.
 //
-// An agent with queues is told when clients leave; embedding the *Queues does
-// that:
+// An agent with queues needs to know when clients leave; embedding the *Queues
+// does that:
 //
 //	type agent struct {
 //		*pmda.Table

@@ -44,8 +44,8 @@ func driver(t *testing.T) string {
 	return path
 }
 
-// onWire turns the array that a C program has in memory into the bytes that
-// travel, and clears what it leaves in the padding.
+// onWire turns the array that a C program has in memory into the bytes on the
+// wire, and clears the padding.
 func onWire(t *testing.T, line string) []byte {
 	t.Helper()
 	host, err := hex.DecodeString(line)

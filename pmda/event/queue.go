@@ -200,8 +200,8 @@ func (q *Queue) free() {
 
 // Records returns the events that client has not got yet, as the value of a
 // metric of pcp.TypeEvent (pmdaEventQueueRecords). If there are none, or the
-// filter lets none through, it returns pmda.ErrNoValue. If events were missed,
-// the last record says how many. A client that may not read the queue gets
+// filter rejects all, it returns pmda.ErrNoValue. If events were missed, the
+// last record has their number. A client that may not read the queue gets
 // pcp.ErrPermission. Events that do not fit into a value come with the next.
 func (q *Queue) Records(client *pmda.Client, decode Decoder) (pcp.Value, error) {
 	return q.records(client, &Array{}, decode)
@@ -262,7 +262,7 @@ func (q *Queue) Restrict() {
 	q.restricted = true
 }
 
-// SetAccess says whether a client may read the queue (pmdaEventSetAccess).
+// SetAccess sets whether a client may read the queue (pmdaEventSetAccess).
 func (q *Queue) SetAccess(client *pmda.Client, allow bool) {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	MaxEntry = 1024
 )
 
-// A Status says how a compilation went. It is the exit status of newhelp.
+// A Status is the outcome of a compilation. It is the exit status of newhelp.
 type Status int
 
 // Statuses, the worse one larger.
@@ -47,7 +47,7 @@ type Compiler struct {
 	Stderr io.Writer
 
 	status Status
-	line   int // goes on from source to source
+	line   int // continues from source to source
 	name   string
 	pag    []byte
 	list   []index

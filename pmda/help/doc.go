@@ -12,7 +12,7 @@
 //
 //	@ NAME ONELINE
 //
-// and goes on with the help proper up to the next such line. NAME is the name of
+// and continues with the help text up to the next such line. NAME is the name of
 // a metric, its identifier as in 60.0.20, or that of an instance domain as in
 // 60.1. Lines that begin with #, and those before the first entry, are left out.
 // See [Compiler] for more.

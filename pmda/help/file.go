@@ -39,8 +39,8 @@ const (
 // maxFile is the largest file that is read.
 const maxFile = 1 << 28
 
-// ErrFormat says that files are not help text of version 2. pmdaOpenHelp
-// returns -EINVAL for that.
+// ErrFormat means that files are not help text of version 2. pmdaOpenHelp returns
+// -EINVAL for that.
 var ErrFormat = errors.New("not version 2 PCP help text")
 
 // An Entry is the help for a metric or an instance domain.
