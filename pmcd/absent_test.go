@@ -13,9 +13,9 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// TestAgentThatCannotBeMade has one agent in process that cannot be made, and
-// one that panics. The others are served, and these have the status 4 that the
-// C collector gives to a DSO that it cannot load, until SIGHUP finds them well.
+// TestAgentThatCannotBeMade has an agent in process that cannot be made, and
+// another that panics. The others are served, and these have the status 4 that
+// the C collector gives to a DSO that it cannot load, until SIGHUP makes them.
 func TestAgentThatCannotBeMade(t *testing.T) {
 	broken := true
 	spec := func(name string, domain int, open func() error) pmcd.AgentSpec {
@@ -84,8 +84,8 @@ func TestAgentThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// TestAbsentAgentIsTriedAgain has one that can be made at the third try, after
-// the interval and twice the interval, and then not again.
+// TestAbsentAgentIsTriedAgain has an agent that can be made at the third try,
+// after the interval and twice the interval, and then not again.
 func TestAbsentAgentIsTriedAgain(t *testing.T) {
 	const interval = 50 * time.Millisecond
 	var mu sync.Mutex
@@ -124,8 +124,8 @@ func TestAbsentAgentIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestEmptyNames has names that are empty among others. What is wanted is what
-// the C collector answers.
+// TestEmptyNames has names that are empty among others. The wanted answers are
+// those of the C collector.
 func TestEmptyNames(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}})
 	c := dial(t, "unix", s.Socket)

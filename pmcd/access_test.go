@@ -56,7 +56,8 @@ disallow "unix:" : fetch;`).Access,
 	}
 }
 
-// TestRefusedClient checks that a client that may do nothing is told so at once.
+// TestRefusedClient checks that a client without any permission is refused at
+// once.
 func TestRefusedClient(t *testing.T) {
 	s := start(t, pmcd.Config{
 		Agents: []pmcd.AgentSpec{builtin(t, "pmcd")},

@@ -28,9 +28,10 @@ func (s *testServer) status(domain int) (status int, connected bool) {
 	return -1, false
 }
 
-// TestAgentFaults has an agent in another process break the rules. It alone
-// must go, with one line in the log, while clients get the others' values. One that
-// hangs has never answered before; see TestSlowAgentKeepsItsNames for one that has.
+// TestAgentFaults has an agent in another process break the rules. Only that agent
+// is dropped, with one line in the log, while clients get the others' values. The
+// agent that hangs has never answered before; see TestSlowAgentKeepsItsNames for
+// one with earlier answers.
 func TestAgentFaults(t *testing.T) {
 	for _, c := range []struct {
 		mode   string
@@ -167,8 +168,8 @@ func TestAgentThatIsNotReady(t *testing.T) {
 	}
 }
 
-// TestAgentThatIsReady has an agent say unasked that it is ready, as those do whose line should have the word notready. It is kept, and
-// the log says what to do; one that says nothing else is dropped.
+// TestAgentThatIsReady has an agent report unasked that it is ready, as those do whose line should have the word notready. It is
+// kept, and the log explains what to do; an agent that sends nothing else is dropped.
 func TestAgentThatIsReady(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
 		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "ready")}},
@@ -387,8 +388,8 @@ func TestAgentIsKilled(t *testing.T) {
 	}
 }
 
-// TestSocketAgents reaches agents by sockets: one that is there already, and
-// one that has to be started.
+// TestSocketAgents reaches agents by sockets: a running agent, and an agent that
+// must be started.
 func TestSocketAgents(t *testing.T) {
 	dir := tempDir(t)
 	tcp, err := net.Listen("tcp4", "127.0.0.1:0")

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
-// TestStartFailure holds what the log says of agents that do not start against
-// what the C collector's says.
+// TestStartFailure compares the log lines about agents that do not start with
+// those of the C collector.
 func TestStartFailure(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

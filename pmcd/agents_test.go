@@ -36,7 +36,8 @@ const (
 	fakeAgentDomain = 300
 )
 
-// fakeAgentCommand starts this program as an agent that behaves as mode says.
+// fakeAgentCommand returns a command that runs this program as an agent with the
+// behavior mode.
 func fakeAgentCommand(t *testing.T, mode string) []string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -46,7 +47,7 @@ func fakeAgentCommand(t *testing.T, mode string) []string {
 	return []string{"/usr/bin/env", fakeAgentEnv + "=" + mode, exe}
 }
 
-// fakeAgentThatWaits is fakeAgentCommand for an agent that goes on when ready
+// fakeAgentThatWaits is fakeAgentCommand for an agent that continues when ready
 // is called.
 func fakeAgentThatWaits(t *testing.T, mode string) (command []string, ready func()) {
 	t.Helper()
@@ -69,8 +70,8 @@ func waitForFlag() {
 	}
 }
 
-// fakeMetric is a metric of the fake agent that misbehaves when it is asked
-// for; fakeGood is one that it answers for.
+// fakeMetric is a metric of the fake agent for which it misbehaves; fakeGood is a
+// metric with a value.
 var (
 	fakeMetric = pcp.NewPMID(fakeAgentDomain, 0, 1)
 	fakeGood   = pcp.NewPMID(fakeAgentDomain, 0, 2)
@@ -161,7 +162,7 @@ func fakeAgent(mode string) {
 
 // serveSocket is an agent that its collector connects to.
 func serveSocket(path string) {
-	time.Sleep(50 * time.Millisecond) // as one that has much to prepare
+	time.Sleep(50 * time.Millisecond) // like an agent that starts slowly
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		os.Exit(5)

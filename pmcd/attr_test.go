@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A listener is an agent that writes down what it hears about its clients.
+// A listener is an agent that records the notices about its clients.
 type listener struct {
 	scripted
 	mu    sync.Mutex

@@ -39,9 +39,9 @@ func (s *Server) credsRequired() bool {
 	return s.cfg.RequireCreds || s.access.Load().NeedUsers()
 }
 
-// identify is the part of the handshake that comes after encryption: it finds
-// out who the client is, if the client or the server wants that. For a Unix
-// socket the kernel has said so already.
+// identify is the part of the handshake after encryption: it identifies the
+// user of the client, if the client or the server wants that. For a Unix
+// socket the kernel has already done so.
 func (c *client) identify(wanted wire.Features) error {
 	_, known := c.pub.Attrs[wire.AttrUserID]
 	if wanted&wire.FeatureCredsReqd != 0 {
@@ -186,8 +186,8 @@ func (c *client) admitAccount() error {
 	return c.admitAccountLocked()
 }
 
-// denyAll tells a client that it may do nothing, and lets it stay, as in C:
-// what it asks for is refused, until the rules change.
+// denyAll denies a client all operations, and keeps the connection, as in C: its
+// requests are refused, until the rules change.
 func (c *client) denyAll(why error) error {
 	c.deny.Store(uint32(access.OpAll))
 	c.s.lines.write(slog.LevelWarn, "denied", "client denied everything", "client", c.name, "user", c.pub.Attrs[wire.AttrUserName],

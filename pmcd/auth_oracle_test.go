@@ -106,7 +106,7 @@ func TestAuthenticationWithTheRealOne(t *testing.T) {
 			}
 		}
 	}
-	// The real one says that a name is unknown. Ours does not.
+	// The real one reports that a name is unknown. Ours does not.
 	if w, g := tryAs(t, real.TCP+login("none", "x", "scram-sha-256")), tryAs(t, ours.TCP+login("none", "x", "scram-sha-256")); w.Fetch != pcp.ErrNYI-20 || g.Fetch != pcp.ErrNYI-13 {
 		t.Errorf("no such account: real one %v, ours %v", w, g)
 	}

@@ -119,7 +119,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestBadAuthentication sends a server what it should not get.
+// TestBadAuthentication sends a server invalid messages.
 func TestBadAuthentication(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}, Auth: accounts(t)})
 	attr := func(text string) wire.PDU { return &wire.Attr{Value: []byte(text)} }

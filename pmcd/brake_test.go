@@ -47,7 +47,7 @@ func TestBrake(t *testing.T) {
 	})
 }
 
-// TestBrakeEnds has a client that finds no place in time, and one that waits
+// TestBrakeEnds has a client that finds no place in time, and another that waits
 // when the server stops.
 func TestBrakeEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -21,8 +21,8 @@ func (a *renamed) Changes() (names, labels bool) {
 	return names, labels
 }
 
-// TestChangesOfLocalAgent has clients learn what an agent in process says has
-// changed, each once.
+// TestChangesOfLocalAgent has clients learn of the changes that an agent in
+// process reports, each once.
 func TestChangesOfLocalAgent(t *testing.T) {
 	a := &renamed{}
 	var err error

@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A client is one connection. All of it but what is said to be shared belongs
+// A client is one connection. All fields except those marked as shared belong
 // to the goroutine that serves it. If an agent hangs in a call of that
 // goroutine, another takes over; see serve.
 type client struct {
@@ -47,7 +47,7 @@ type client struct {
 	deny     atomic.Uint32 // access.Ops; shared
 	expelled atomic.Int32  // the pcp.Error with which new rules end it; shared
 
-	// changes are state bits that the client has not been told. Shared.
+	// changes are state bits not yet sent to the client. Shared.
 	changes atomic.Uint32
 
 	profiles     map[int32]clientProfile

@@ -37,7 +37,7 @@ func TestClientFaults(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		bytes []byte
-		last  pcp.Error // the error that it is told before the end, 0 for none
+		last  pcp.Error // the error that it gets before the end, 0 for none
 		log   string
 	}{
 		{"length below the header's", header(11, wire.TypeFetch), 0, "header with a length of 11"},
@@ -118,7 +118,7 @@ func TestSlowPDU(t *testing.T) {
 		t.Errorf("it was dropped after %v", d)
 	}
 	s.Log.waitFor(t, slow.conn.LocalAddr().String())
-	// One that is between PDUs may take its time.
+	// A client between PDUs has no time limit.
 	if res := quiet.fetchAgain(pcp.NewPMID(301, 0, 1)); len(res.Sets[0].Values) != 1 {
 		t.Errorf("quiet client gets %+v", res.Sets)
 	}

@@ -21,8 +21,8 @@ const (
 	DefaultCredsTimeout = 3 * time.Second
 )
 
-// Limits that keep one client from harming the others. Beyond them a request
-// is refused or the client dropped, as said at each.
+// Limits that keep one client from harming the others. Beyond them a request is
+// refused or the client dropped, as described at each.
 const (
 	// maxClients is how many clients are served at a time; others are
 	// refused with pcp.ErrConnLimit.
@@ -52,7 +52,7 @@ const (
 	pduTimeout = 5 * time.Second
 )
 
-// A Config says what a Server serves, and how. Zero fields mean the defaults.
+// A Config configures a Server. Zero fields mean the defaults.
 type Config struct {
 	// Agents are started in this order. Domains and names must be unique.
 	Agents []AgentSpec
@@ -64,11 +64,11 @@ type Config struct {
 	// Listeners are where clients come in. The server closes them.
 	Listeners []net.Listener
 
-	// Local says, for pmcd.feature.local, that Listeners take connections of
-	// this host alone.
+	// Local is the value of pmcd.feature.local: Listeners accept connections from
+	// this host only.
 	Local bool
 
-	// Access says which clients may do what. Nil means access.Default();
+	// Access has the permissions of clients. Nil means access.Default();
 	// new(access.Rules) lets all clients do everything.
 	Access *access.Rules
 
@@ -95,7 +95,7 @@ type Config struct {
 	// labels.conf. Server.HangUp has them read again. "" means no such files.
 	SysConfDir string
 
-	// HostName is what pmcd.hostname says; "" asks the system.
+	// HostName is the value of pmcd.hostname; "" asks the system.
 	HostName string
 
 	// AgentTimeout is how long an agent may take to answer, 0 means
@@ -132,8 +132,8 @@ type Config struct {
 	// start are the server's own.
 	Root *RootHelper
 
-	// Reload, if not nil, is called when the server hangs up: it returns what
-	// is to be served from then on, nil if that has not changed. It is not
+	// Reload, if not nil, is called when the server hangs up: it returns the
+	// set-up to serve from then on, nil if that has not changed. It is not
 	// called by several goroutines at a time.
 	Reload func() *Setup
 
@@ -144,8 +144,8 @@ type Config struct {
 	// HangUp does all that.
 	RestartInterval time.Duration
 
-	// Trace says which events are traced from the start: TraceConn, TracePDU
-	// and TraceUnbuffered, or'ed.
+	// Trace selects the events traced from the start: TraceConn, TracePDU and
+	// TraceUnbuffered, or'ed.
 	Trace uint32
 
 	// Debug are debug options: DebugPDU and others, or'ed.
@@ -173,14 +173,14 @@ type Setup struct {
 	NameSpace *pmns.Tree
 }
 
-// An AgentSpec says what an agent is and how it is reached: in process if
-// Agent or Open is set, else as Transport says.
+// An AgentSpec describes an agent and how it is reached: in process if Agent or
+// Open is set, else by Transport.
 type AgentSpec struct {
 	Name   string
 	Domain int
 
 	// Agent answers in process. Open makes such an agent when the server is
-	// complete, for one that reports on the server itself.
+	// complete, for an agent that reports on the server itself.
 	Agent pmda.Agent
 	Open  func(*Server) (pmda.Agent, error)
 

@@ -23,11 +23,11 @@ const (
 	wantsCert
 )
 
-// FuzzConversation has a client say anything from its first byte on, and then
-// nothing for a minute, to servers that offer and demand what the first byte
-// says. It can read the server's replies, as long as it has not begun TLS. It
-// causes at most a few lines in the log, and cannot forge any. Another client is
-// served, and nothing is left when the client is gone.
+// FuzzConversation has a client send arbitrary bytes from its first byte on, and
+// then nothing for a minute, to servers that offer and demand features selected
+// by the first byte. It can read the server's replies, as long as it has not
+// begun TLS. It causes at most a few lines in the log, and cannot forge any.
+// Another client is served, and nothing is left when the client is gone.
 func FuzzConversation(f *testing.F) {
 	w := newTLSWorld(f)
 	auth := accounts(f)

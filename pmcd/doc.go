@@ -16,10 +16,10 @@
 // itself (dso lines) cannot be loaded: give their [AgentSpec] an agent of our
 // own.
 //
-// An agent in another process that does not answer in time, breaks off or answers
-// what it was not asked is dropped. An agent in this process that does not answer
-// is marked as not ready until its call returns; meanwhile its requests get
-// pcp.ErrAgain. Either way all other agents are served.
+// An agent in another process that does not answer in time, breaks off or sends
+// an answer that does not match the request is dropped. An agent in this process
+// that does not answer is marked as not ready until its call returns; meanwhile
+// its requests get pcp.ErrAgain. Either way all other agents are served.
 //
 // # Limits
 //
@@ -33,16 +33,16 @@
 // 300 ms.
 //
 // Heavy requests, by their length or by that of the client's last reply, wait for
-// one of a few places, one fewer than there are processors. The client that has
-// had the least work done for it goes first. A small request does not wait for
-// heavy ones, except for the one that its agent is working on.
+// one of a few places, one fewer than there are processors. The client with the
+// least work done so far is served first. A small request does not wait for heavy
+// ones, except for the request that its agent is working on.
 //
 // # Speed
 //
 // A request is answered in the goroutine that read it, from the first byte
 // read to the one write of the reply, calls to agents in this process included,
-// and a fetch allocates nothing. If such a call hangs, a new goroutine goes on
-// with the client; the one that hangs ends when the call returns. Where
+// and a fetch allocates nothing. If such a call hangs, a new goroutine
+// continues with the client; the old one ends when the call returns. Where
 // fetches of an agent that can refresh (pmda.Refresher) meet, one refresh,
 // which begins after they arrived, serves them all.
 package pmcd

@@ -11,8 +11,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// FuzzClient sends a server whatever bytes come, after a good handshake. It
-// must end the connection or answer, and go on serving others.
+// FuzzClient sends a server arbitrary bytes after a good handshake. It must end
+// the connection or answer, and continue to serve others.
 func FuzzClient(f *testing.F) {
 	s := start(f, pmcd.Config{Agents: []pmcd.AgentSpec{
 		builtin(f, "pmcd"), builtin(f, "simple"), inProcess("other", 301, refresher{&scripted{}}),

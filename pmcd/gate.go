@@ -75,7 +75,7 @@ func (g *gate) join(p *pass) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.wake == nil {
-		p.finish = g.now // one that is new has no credit
+		p.finish = g.now // a new client has no credit
 	}
 	p.start = max(g.now-gateCredit, p.finish)
 	p.wake = make(chan struct{})

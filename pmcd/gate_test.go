@@ -48,7 +48,7 @@ func TestGateIsFairByWork(t *testing.T) {
 				t.Errorf("client %d with requests of %d has had %d done, and client 0 %d", i, work[i], done[p], done[passes[0]])
 			}
 		}
-		// One that comes now waits for no more than a request of each.
+		// A pass that arrives now waits for at most one request of each.
 		late := new(pass)
 		g.join(late)
 		for n := 0; !late.in(); n++ {

@@ -83,8 +83,8 @@ func (c *client) admitLocked() error {
 	return nil
 }
 
-// readmit applies new access rules to a client that was let in. If they do not
-// let it in, readmit wakes the client's own goroutine, which tells it so.
+// readmit applies new access rules to an admitted client. If they refuse it,
+// readmit wakes the client's own goroutine, which sends the refusal.
 func (c *client) readmit() {
 	c.admitted.Lock()
 	defer c.admitted.Unlock()

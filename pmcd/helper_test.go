@@ -298,7 +298,7 @@ func (c *rawClient) fetchAgain(ids ...pcp.PMID) *wire.Result {
 	return res
 }
 
-// gone waits until the server closes the connection, and returns what it sent
+// gone waits until the server closes the connection, and returns the PDUs sent
 // before.
 func (c *rawClient) gone() []wire.PDU {
 	c.t.Helper()

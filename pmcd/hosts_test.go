@@ -335,7 +335,7 @@ func TestHostsAgree(t *testing.T) {
 				g.take()
 			}
 
-			// What the host has to say itself.
+			// Results that the host adds itself.
 			ids[0] = pcp.NewPMID(guestDomain, 0, 2)
 			if _, err := fetch(); pcp.Code(err) != pcp.ErrIPC {
 				t.Errorf("fetch without a set: %v", err)
@@ -356,7 +356,7 @@ func TestHostsAgree(t *testing.T) {
 	}
 }
 
-// A bare agent has none of the optional interfaces.
+// A bare agent lacks all optional interfaces.
 type bare struct{ g *guest }
 
 func (b bare) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) { return b.g.Desc(ctx, id) }

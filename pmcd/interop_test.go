@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/pmcd"
 )
 
-// TestRealToolsSeeTheSame runs real tools against a real collector and ours,
-// both with the same C agents, and compares what they print.
+// TestRealToolsSeeTheSame runs real tools against a real collector and ours, both
+// with the same C agents, and compares their output.
 func TestRealToolsSeeTheSame(t *testing.T) {
 	agents := []string{"pmcd", "linux", "proc", "sample", "simple"}
 	real := oracle.StartPMCD(t, oracle.Config{Agents: agents})
@@ -50,8 +50,8 @@ func TestRealToolsSeeTheSame(t *testing.T) {
 			return oracle.Run(t, tool, append([]string{"-h", host}, args[1:]...)...)
 		}
 		for _, by := range [][2]string{{real.Unix, "unix:" + ours.Socket}, {real.TCP, ours.TCP}} {
-			// Some is of the machine, which does not stand still: processes
-			// come and go. Both are asked again, so that they stay in step.
+			// Some values are of the machine and keep changing: processes start
+			// and end. Both are asked again, so that they stay in step.
 			d := "?"
 			for try := 0; d != "" && try < 5; try++ {
 				want, got := run(by[0]), run(by[1])
@@ -89,7 +89,7 @@ func TestContainersAndCredentials(t *testing.T) {
 				t.Errorf("%q gives %+v, the real one %+v", args, got, want)
 			}
 			continue
-		case "-f": // the agent's reason depends on what it finds of the root agent
+		case "-f": // the agent's reason depends on its view of the root agent
 			re := regexp.MustCompile(`Error: (Not Connected|Container not found)`)
 			if !re.MatchString(got.Stdout) || !re.MatchString(want.Stdout) {
 				t.Errorf("%q gives %+v, the real one %+v", args, got, want)

@@ -12,10 +12,10 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// A ListenConfig says where to listen. The system bounds how many connections
-// may wait to be accepted.
+// A ListenConfig configures the addresses to listen on. The system bounds the
+// number of connections that wait to be accepted.
 type ListenConfig struct {
-	Ports     []int    // none means no TCP; 0 is one that the system chooses, the same for all addresses
+	Ports     []int    // none means no TCP; 0 is chosen by the system, the same for all addresses
 	Addresses []string // IP addresses; none means all, of IPv4 and IPv6
 	Socket    string   // path of a Unix socket; "" means none
 	Tries     int      // how often to try an address that is in use, or not there yet; 0 means once
@@ -62,7 +62,7 @@ func Listen(ctx context.Context, lc ListenConfig) ([]net.Listener, error) {
 		}
 	}
 	if lc.Socket != "" {
-		// All users may connect; access control decides what they may do.
+		// All users may connect; access control decides on their operations.
 		ln, err := lc.try(ctx, func() (net.Listener, error) {
 			return safefile.Listen(lc.Socket, safefile.SocketMode{Perm: 0o666, Uid: -1, Gid: -1})
 		})
@@ -75,8 +75,8 @@ func Listen(ctx context.Context, lc ListenConfig) ([]net.Listener, error) {
 	return lns, errors.Join(errs...)
 }
 
-// listenPort opens a port at the addresses; port 0 means one that is free at the
-// first of them.
+// listenPort opens a port at the addresses; port 0 means a free port of the first
+// address.
 func (lc *ListenConfig) listenPort(ctx context.Context, port int) ([]net.Listener, error) {
 	addrs := lc.Addresses
 	var lns []net.Listener

@@ -56,9 +56,9 @@ func (p pipes) Read(b []byte) (int, error)  { return p.in.Read(b) }
 func (p pipes) Write(b []byte) (int, error) { return p.out.Write(b) }
 
 // TestNothingIsUnknownUnderLoad fetches all metrics of all processes again and again, so that fetches run into the time
-// limit, while clients come and look up names, descriptors and instances. They may be told to try again, and never that
-// something is unknown or that there is no agent. The long form has the real limit, 2,000 processes and a load of
-// 40; the short one has an agent that dawdles.
+// limit, while clients come and look up names, descriptors and instances. They may get the error to try again, but
+// never that something is unknown or that there is no agent. The long form has the real limit, 2,000 processes and a
+// load of 40; the short one has an agent that dawdles.
 func TestNothingIsUnknownUnderLoad(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc of Linux")
@@ -145,7 +145,7 @@ func TestNothingIsUnknownUnderLoad(t *testing.T) {
 					fetches.Add(1)
 					if res.Sets[0].Err == pcp.ErrAgain {
 						late.Add(1)
-						time.Sleep(20 * time.Millisecond) // as one that tries again does
+						time.Sleep(20 * time.Millisecond) // like a client that tries again
 					} else if res.Sets[0].Err != 0 {
 						t.Errorf("%s: %v", names[0], res.Sets[0].Err)
 						return

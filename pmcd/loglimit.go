@@ -84,8 +84,8 @@ func (l *lineLimiter) end(kind string, k *lineKind) {
 	l.tell(k)
 }
 
-// tell logs how many lines of a kind were left out, with the message of the last
-// one. No goroutine counts in k any more.
+// tell logs the number of omitted lines of a kind, with the message of the last.
+// No goroutine counts in k any more.
 func (l *lineLimiter) tell(k *lineKind) {
 	if k.more > 0 {
 		l.log.Log(context.Background(), k.level, k.msg+": more like this were left out",
@@ -100,7 +100,7 @@ func (l *lineLimiter) close() {
 	l.kinds, l.closed = nil, true
 	l.mu.Unlock()
 	for _, k := range kinds {
-		if k.timer.Stop() { // else end calls tell
+		if k.timer.Stop() { // else end reports
 			l.tell(k)
 		}
 	}

@@ -46,7 +46,7 @@ func (l *lineLimiter) remembered() int {
 	return len(l.kinds)
 }
 
-// plainLog returns a logger without times, and what it has written.
+// plainLog returns a logger without times, and its output.
 func plainLog() (*slog.Logger, *logBuffer) {
 	var b logBuffer
 	return slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {

@@ -17,7 +17,7 @@ import (
 // TestLongRepliesShareMemory has two clients fetch 16,000 metrics in turn. The
 // memory of a reply serves the next.
 func TestLongRepliesShareMemory(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is shared
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free the shared memory
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("agent", 301, &scripted{})}})
 	ids := make([]pcp.PMID, 16000)
 	for i := range ids {

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// A memoryLimit keeps the soft limit of the process's memory in step with how
-// many clients there are, with the long requests and replies that are held
-// for them, and with what agents in the process keep: under a limit below what is in use,
-// collecting garbage would take all of a processor.
+// A memoryLimit adjusts the soft limit of the process's memory to the number of clients,
+// the long requests and replies held for them, and the memory of agents in the process:
+// under a limit below the memory in use, collecting garbage would take all of a
+// processor.
 type memoryLimit struct {
 	base int64 // for few clients; 0 means unlimited
 	set  func(limit int64) int64
@@ -39,8 +39,8 @@ func (m *memoryLimit) start() {
 	}
 }
 
-// watch has the limit follow what is in use, as each collection of garbage finds it, until
-// stop is called.
+// watch makes the limit follow the memory in use after each garbage collection, until stop
+// is called.
 func (m *memoryLimit) watch() (stop func()) {
 	if m.base > 0 {
 		m.awaitCollection()
@@ -64,8 +64,8 @@ func (m *memoryLimit) awaitCollection() {
 	}, m)
 }
 
-// collected is told how much of the heap is in use. It reports whether it wants to be told
-// again.
+// collected receives the size of the heap in use. It reports whether it wants further
+// calls.
 func (m *memoryLimit) collected(live int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +77,7 @@ func (m *memoryLimit) collected(live int64) bool {
 	return true
 }
 
-// clients is told how many clients there are.
+// clients receives the number of clients.
 func (m *memoryLimit) clients(n int) {
 	if m.base <= 0 {
 		return

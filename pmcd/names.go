@@ -33,9 +33,9 @@ func (r *request) names(body []byte) (wire.PDU, error) {
 	return &wire.PMNSNames{Names: names}, nil
 }
 
-// ids answers with the PMIDs of names, PMIDNull for unknown ones. The
-// client is told a reason only if it asked for one name, or if the agent of a
-// dynamic subtree fails.
+// ids answers with the PMIDs of names, PMIDNull for unknown ones. The client
+// gets a reason only if it asked for one name, or if the agent of a dynamic
+// subtree fails.
 func (r *request) ids(body []byte) (wire.PDU, error) {
 	var req wire.PMNSNames
 	if err := decode(&req, body); err != nil {

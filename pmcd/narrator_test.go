@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A picky agent refuses requests when it is told so.
+// A picky agent refuses requests on demand.
 type picky struct {
 	*pmda.Table
 	refuse atomic.Bool
@@ -26,8 +26,8 @@ func (p *picky) Check(context.Context) error {
 	return nil
 }
 
-// TestInProcessAgentIsNamed has the log say which value of an agent takes too
-// long, and which made it panic.
+// TestInProcessAgentIsNamed checks that the log names the value of an agent that
+// takes too long, and the value that made it panic.
 func TestInProcessAgentIsNamed(t *testing.T) {
 	release, blocked := make(chan struct{}), make(chan struct{}, 8)
 	table, err := pmda.NewTable(pmda.Config{Name: "slow", Domain: 302, Metrics: []pmda.Metric{{

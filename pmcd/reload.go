@@ -13,10 +13,10 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// HangUp is for a SIGHUP: it reads the files with labels again, starts and stops
-// agents as Config.Reload says, and restarts agents that died. Connected clients
-// learn of it with their next fetch; new clients wait until it is done. Before
-// the agents have been started it only reads labels.
+// HangUp handles a SIGHUP: it reads the files with labels again, starts and
+// stops agents according to Config.Reload, and restarts agents that died.
+// Connected clients learn of it with their next fetch; new clients wait until it
+// is done. Before the agents have been started it only reads labels.
 func (s *Server) HangUp() {
 	s.restart(1)
 }
@@ -147,7 +147,7 @@ func (s *Server) restartTable() {
 func (s *Server) replaceTable(setup *Setup) {
 	old := s.agents()
 	kept := map[*agent]bool{}
-	same := make([]*agent, len(setup.Agents)) // by position: the agent that goes on
+	same := make([]*agent, len(setup.Agents)) // by position: the agent that continues
 	for i := range setup.Agents {
 		for _, ag := range old {
 			if ag.Connected() && ag.spec.reachedAs(&setup.Agents[i]) {
@@ -199,8 +199,8 @@ func (s *Server) replaceTable(setup *Setup) {
 	}
 }
 
-// reachedAs reports whether b is an agent that is reached as a is. The names do
-// not matter, nor whether it says when it is ready.
+// reachedAs reports whether b is an agent that is reached as a is. Neither the
+// names nor the word notready matter.
 func (a *AgentSpec) reachedAs(b *AgentSpec) bool {
 	kind := func(s *AgentSpec) conf.Kind {
 		if s.Agent != nil || s.Open != nil {
@@ -275,8 +275,8 @@ func (s *Server) remakeAbsent() {
 	}
 }
 
-// restartDead starts agents again that died, at most once an interval. One
-// that does not come up is tried again after the next.
+// restartDead restarts agents that died, at most once an interval. An agent that
+// does not start is tried again after the next.
 func (s *Server) restartDead() {
 	var last time.Time
 	for {

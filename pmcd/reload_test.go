@@ -77,7 +77,7 @@ func TestHangUp(t *testing.T) {
 	}
 	starts := func(name string, n int) {
 		t.Helper()
-		// What it wrote reaches the log in a while.
+		// Its output reaches the log with a delay.
 		eventually(t, name+" is started", func() bool { return len(s.Log.lines("start of "+name+"\n")) >= n })
 		if got := len(s.Log.lines("start of " + name + "\n")); got != n {
 			t.Errorf("%s was started %d times, want %d", name, got, n)
@@ -125,7 +125,7 @@ func TestHangUp(t *testing.T) {
 		t.Errorf("report is %s", report)
 	}
 
-	// One that died comes back; the others are left alone.
+	// An agent that died is restarted; the others are left alone.
 	setup.Store(nil)
 	if _, vs := c.changes(fakeMetric); vs.Err == 0 {
 		t.Error("the agent did not die")

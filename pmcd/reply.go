@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// send writes one PDU, with what is already in c.out before it.
+// send writes the bytes already in c.out, and then one PDU.
 func (c *client) send(p wire.PDU) error {
 	c.put(p)
 	return c.sendOut(p.Type())
@@ -105,7 +105,7 @@ type dropError struct{ error }
 
 func (e *dropError) Unwrap() error { return e.error }
 
-// refuse tells the client why, and returns the error that ends it.
+// refuse sends the client the reason, and returns the error that ends it.
 func (c *client) refuse(err error) error {
 	if werr := c.send(&wire.Error{Code: pcp.Code(err)}); werr != nil {
 		return werr
@@ -134,8 +134,8 @@ func (c *client) leaveGate(reply int) {
 	c.s.memory.hold(-2 * c.body)
 }
 
-// putResult puts the reply to a fetch before what is to be sent, and returns its
-// type. The memory that is worth it goes to other clients.
+// putResult puts the reply to a fetch into the output, and returns its type.
+// Large memory is passed on to other clients.
 func (c *client) putResult(r *request) wire.Type {
 	j := r.job
 	if len(j.fetch.Parts) == 1 { // what the agent was lent, unless it hangs
@@ -180,7 +180,7 @@ func (c *client) merge(r *request) {
 	c.put(reply)
 }
 
-// putRelay is put for the result of an agent that goes on as it is.
+// putRelay is put for the result of an agent that is relayed unchanged.
 func (c *client) putRelay(reply *wire.Result, p *wire.Relay) {
 	p.Time = reply.Time
 	c.s.events.Out.Add(reply.Type())

@@ -6,16 +6,16 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A request is what one goroutine has of a client while agents are asked for it:
-// the right to ask them, what was asked, and memory. An agent that hangs keeps
-// it; the client goes on with its successor.
+// A request is the part of a client that one goroutine owns while it asks
+// agents: the right to ask them, the client's PDU, and memory. An agent that
+// hangs keeps it; the client continues with its successor.
 //
 // Its methods answer one kind of request each. They return the reply; serve sends
 // it, or the error in its place, if the request is not abandoned by then.
 type request struct {
 	backend.Caller
 	s     *Server
-	pdu   wire.Type // what was asked
+	pdu   wire.Type // the client's PDU
 	doing work
 	job   *fetchJob
 
@@ -25,7 +25,7 @@ type request struct {
 	result wire.Result // filled from job when it is sent
 }
 
-// A work is what has to be finished if an agent hangs; see takeOver.
+// A work is the work to be finished if an agent hangs; see takeOver.
 type work int
 
 const (
@@ -34,12 +34,12 @@ const (
 	leaving
 )
 
-// successor returns a request for the goroutine that goes on.
+// successor returns a request for the goroutine that continues.
 func (r *request) successor() *request {
 	return &request{s: r.s, Caller: r.Caller.Successor(), pdu: r.pdu, job: r.job}
 }
 
-// A malformedError says that a request could not be decoded.
+// A malformedError means that a request could not be decoded.
 type malformedError struct{ error }
 
 func (e *malformedError) Unwrap() error { return e.error }

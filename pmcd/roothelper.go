@@ -25,7 +25,7 @@ type RootHelper struct {
 	launcher *backend.Launcher
 
 	mu     sync.Mutex
-	silent bool // the log says already that there is no helper
+	silent bool // the log already reports the missing helper
 }
 
 // NewRootHelper returns the helper that listens at a path.

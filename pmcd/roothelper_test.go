@@ -27,7 +27,7 @@ type testHelper struct {
 	stop func()
 }
 
-// startHelper starts one that starts the commands.
+// startHelper starts a helper that starts the commands.
 func startHelper(t *testing.T, commands ...[]string) *testHelper {
 	t.Helper()
 	dir := tempDir(t)
@@ -82,7 +82,7 @@ func fakeSpec(command []string) pmcd.AgentSpec {
 	return pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: command}}
 }
 
-// pidOfFake returns the process of the fake agent, as the log says.
+// pidOfFake returns the process of the fake agent, from the log.
 func (s *testServer) pidOfFake(t *testing.T) int {
 	t.Helper()
 	var b strings.Builder
@@ -130,13 +130,13 @@ func TestRootHelper(t *testing.T) {
 		t.Errorf("the helper started it %d times", n)
 	}
 
-	// One that is killed.
+	// An agent that is killed.
 	pid := s.pidOfFake(t)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	// The status depends on what is noticed first: that the process ended, or
-	// that the notice of a client's end cannot be sent.
+	// The status depends on the first event noticed: the end of the process, or
+	// the failure to send the notice of a client's end.
 	eventually(t, "end of the agent noticed, and how", func() bool {
 		status, up := s.status(fakeAgentDomain)
 		return !up && (status == 2|9<<16 || status == 8|9<<16)
@@ -184,7 +184,8 @@ func TestRootHelperExit(t *testing.T) {
 	})
 }
 
-// TestRootHelperMissing has no helper, one that refuses, and one that goes away.
+// TestRootHelperMissing has no helper, a helper that refuses, and a helper that
+// goes away.
 func TestRootHelperMissing(t *testing.T) {
 	none := pmcd.NewRootHelper(filepath.Join(t.TempDir(), "none"))
 	root := pmcd.AgentSpec{Name: "root", Domain: 1, Transport: conf.Transport{Kind: conf.Pipe, Args: []string{"/nonexistent/pmdaroot"}}}

@@ -61,8 +61,8 @@ func New(cfg Config) (*Server, error) {
 }
 
 // Run starts the agents and serves clients until ctx is done or a listener
-// fails. Every goroutine it started has then returned, and every process, but
-// for calls into agents that hang; those are logged. It can be called once.
+// fails. Every goroutine and process it started has then ended, except calls
+// into agents that hang; those are logged. It can be called once.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.memory.watch()()
 	s.reload.Lock()

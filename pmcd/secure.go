@@ -41,7 +41,7 @@ func (s *Server) secureFeatures() wire.Features {
 	return f
 }
 
-// remote reports whether c comes from another host, as far as its address says.
+// remote reports whether c connects from another host, judging by its address.
 func (c *client) remote() bool {
 	if c.unix {
 		return false
@@ -62,7 +62,7 @@ func (c *client) secure(wanted wire.Features) error {
 	cfg := c.s.cfg.TLS
 	ack := wanted&wire.FeatureSecureAck != 0
 	// The Unix socket already identifies the client. PCP's library then does not
-	// go on to TLS (secureconnect.c: __pmSecureClientHandshake).
+	// begin TLS (secureconnect.c: __pmSecureClientHandshake).
 	known := c.unix && wanted&wire.FeatureCredsReqd != 0
 	if cfg == nil {
 		if ack {
@@ -108,8 +108,8 @@ func (c *client) secure(wanted wire.Features) error {
 	return nil
 }
 
-// A tlsError is a failure to begin TLS. There is no way to tell the client
-// other than TLS's own.
+// A tlsError is a failure to begin TLS. Only TLS itself can report it to the
+// client.
 type tlsError struct{ err error }
 
 func (e *tlsError) Error() string   { return "TLS: " + e.err.Error() }
@@ -120,16 +120,16 @@ func (e *tlsError) Unwrap() []error { return []error{pcp.ErrTLS, e.err} }
 type recordConn struct {
 	net.Conn
 	client   *clientReader // above TLS
-	expelled func() bool   // by new access rules, which set a deadline to say so
-	first    []byte        // what had been read too early
+	expelled func() bool   // by new access rules, which set a deadline as a signal
+	first    []byte        // the bytes that had been read too early
 	limited  bool          // the handshake is over
 	end      time.Time     // the time limit of the record, zero if there is none
-	writeEnd time.Time     // when that of what is written is moved next
+	writeEnd time.Time     // when the time limit of writes is moved next
 
 	header [5]byte // of the record that has begun
 	got    int     // how much of header is here
 	left   int     // how much of the record is missing after its header
-	alert  []byte  // what a record of that type said in the clear
+	alert  []byte  // the contents of a record of that type in the clear
 }
 
 // limit sets the time limit of a record that has begun, and takes it away after
@@ -152,7 +152,7 @@ func (r *recordConn) limit() error {
 		if err := r.SetReadDeadline(r.end); err != nil {
 			return err
 		}
-		if r.expelled() { // its deadline may be the one that is gone
+		if r.expelled() { // whose deadline may just have been removed
 			return os.ErrDeadlineExceeded
 		}
 	}
@@ -209,8 +209,8 @@ func (r *recordConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write moves the time limit of what is written, once a second: TLS answers
-// an update of keys while it reads, when a reply may be long ago.
+// Write moves the time limit of writes, once a second: TLS answers an update of
+// keys while it reads, when the last reply may be long ago.
 func (r *recordConn) Write(p []byte) (int, error) {
 	if r.limited {
 		if now := time.Now(); !now.Before(r.writeEnd) {

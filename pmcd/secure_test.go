@@ -27,7 +27,7 @@ type tlsWorld struct {
 	ca             *tlstest.CA
 	server         *tls.Config
 	plain          *tls.Config // a client's, without a certificate
-	known, unknown *tls.Config // with one that the server trusts, and not
+	known, unknown *tls.Config // with a certificate that the server trusts, and not
 }
 
 func newTLSWorld(t testing.TB) *tlsWorld {
@@ -303,7 +303,7 @@ func TestSecureAlert(t *testing.T) {
 }
 
 // TestSecureExpelled has new access rules end a client that speaks TLS. The
-// client is told so, through TLS.
+// client gets the error through TLS.
 func TestSecureExpelled(t *testing.T) {
 	w := newTLSWorld(t)
 	var setup atomic.Pointer[pmcd.Setup]
@@ -407,7 +407,8 @@ func TestSecureRequiredFromAfar(t *testing.T) {
 func TestSecureTimeLimits(t *testing.T) {
 	w := newTLSWorld(t)
 	inBubble(t, pmcd.Config{TLS: w.server}, func(t *testing.T, connect func() *rawClient) {
-		// took returns after which time the server closes what is under c.
+		// took returns the time after which the server closes the connection
+		// under c.
 		took := func(under net.Conn) time.Duration {
 			began := time.Now()
 			io.Copy(io.Discard, under)
@@ -473,7 +474,7 @@ func TestSecureTimeLimits(t *testing.T) {
 			t.Errorf("who does not take its answer is waited for %v more", d)
 		}
 
-		// A record in pieces is one that has begun; after it all is as before.
+		// A record in pieces counts as begun; after it no limit applies.
 		c = connect()
 		split := &splitter{Conn: c.conn}
 		c.conn = split
@@ -511,14 +512,14 @@ func (s *splitter) Write(b []byte) (int, error) {
 	return n + m, err
 }
 
-// TestSecureError is what the log says.
+// TestSecureError checks the log lines.
 func TestSecureError(t *testing.T) {
 	w := newTLSWorld(t)
 	s := start(t, pmcd.Config{TLS: w.server, Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}})
 	c := dialOnly(t, "tcp", s.TCP)
 	c.refused(c.secure(secureAck, w.unknown))
 	s.Log.waitFor(t, "unknown authority")
-	// One that goes away says nothing worth a line.
+	// A client that goes away is not logged.
 	c = dialSecure(t, "tcp", s.TCP, w.plain)
 	c.answers()
 	addr := c.conn.LocalAddr().String()

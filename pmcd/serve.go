@@ -31,7 +31,7 @@ func (c *client) start() {
 //
 // Agents are asked by methods of r, which do not have c. If one hangs, takeOver
 // has another goroutine serve c, with r's successor. When the call returns after
-// all, what is left of the method is done in vain, and serve returns.
+// all, the rest of the method has no effect, and serve returns.
 func (c *client) serve(r *request, reply wire.PDU, err error) {
 	for !r.Abandoned() {
 		err = c.answer(r, reply, err)
@@ -48,8 +48,8 @@ func (c *client) serve(r *request, reply wire.PDU, err error) {
 	}
 }
 
-// takeOver has another goroutine go on with c, as an agent hangs in a call of its
-// own. A fetch is answered with the values of the other agents, any other
+// takeOver has another goroutine continue with c, as an agent hangs in a call of
+// its own. A fetch is answered with the values of the other agents, any other
 // request with pcp.ErrAgain, and a client that leaves is forgotten.
 func (c *client) takeOver() {
 	c.s.clients.running.Add(1)
@@ -150,7 +150,7 @@ func (c *client) handle(r *request, h wire.Header, body []byte) (reply wire.PDU,
 	case wire.TypeResult:
 		return r.store(body)
 	}
-	return nil, pcp.ErrIPC // and the client may go on
+	return nil, pcp.ErrIPC // and the client may continue
 }
 
 // setProfile answers PDU_PROFILE, which has no reply unless it is refused.
@@ -177,8 +177,9 @@ func (c *client) setProfile(body []byte) error {
 }
 
 // meetAgents introduces c to the agents that want to know of clients, before
-// it asks them for anything, as C collectors do. It waits for no agent: one
-// that is busy, or comes later, hears of c when c has its next request to any.
+// it asks them for anything, as C collectors do. It waits for no agent: an
+// agent that is busy, or is added later, learns of c at c's next request to
+// any agent.
 func (c *client) meetAgents() {
 	c.meetMore.Store(false)
 	if len(c.pub.Attrs) == 0 || c.denied() == access.OpAll {
@@ -220,7 +221,7 @@ func (c *client) end(r *request, err error) {
 	c.leave(r)
 }
 
-// leave tells the agents that know of c that it is gone, and forgets c.
+// leave notifies the agents that know of c that it is gone, and forgets c.
 func (c *client) leave(r *request) {
 	r.doing = leaving
 	r.Leave()

@@ -97,7 +97,7 @@ func (s *Server) roomForProfile(has, more int) bool {
 
 func (s *Server) clientDone() { s.clients.running.Done() }
 
-// mark tells all clients, with their next result, that something changed.
+// mark notifies all clients, with their next result, of changes.
 func (s *Server) mark(changes wire.State) {
 	s.clients.Lock()
 	defer s.clients.Unlock()

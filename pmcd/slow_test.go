@@ -21,8 +21,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A sluggish agent has a dynamic name, "slow.one", and an instance domain. One fetch takes until a test lets it go
-// on. The value of a metric is its item.
+// A sluggish agent has a dynamic name, "slow.one", and an instance domain. A fetch takes until a test lets it
+// continue. The value of a metric is its item.
 type sluggish struct {
 	scripted
 	namer pmda.TreeNamer
@@ -246,8 +246,8 @@ func (a *perClient) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Insta
 
 func (a *perClient) Attribute(context.Context, *pmda.Client, wire.AttrKey, string) error { return nil }
 
-// TestAgentStopped has a process stopped that then is sent more than a pipe holds. What it has not read yet goes on
-// where it stopped, and the answers are those of their requests.
+// TestAgentStopped sends a stopped process more than a pipe holds. The rest is sent from where it stopped, and the
+// answers are those of their requests.
 func TestAgentStopped(t *testing.T) {
 	command := append([]string{"/bin/sh", "-c", `echo $$ >&2; exec "$@"`, "sh"}, fakeAgentCommand(t, "good")...)
 	s := start(t, pmcd.Config{MaxPDU: wire.MaxPDU, Agents: []pmcd.AgentSpec{

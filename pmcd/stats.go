@@ -79,7 +79,7 @@ func (s *Server) AdvanceSequenceNumber() { s.seqNum.Add(1) }
 // HangUps counts calls of HangUp.
 func (s *Server) HangUps() uint32 { return s.hangUps.Load() }
 
-// HostName is what pmcd.hostname says. The label hostname is always the
+// HostName is the value of pmcd.hostname. The label hostname is always the
 // system's name for itself, as in C.
 func (s *Server) HostName() string { return cmp.Or(s.cfg.HostName, s.host.Name) }
 

@@ -21,7 +21,7 @@ type agent struct {
 	*backend.Agent
 	spec AgentSpec
 
-	// reviving is set for an agent that takes the place of one that died.
+	// reviving is set for an agent that replaces a dead one.
 	reviving bool
 }
 
@@ -117,7 +117,7 @@ func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
 	return ag, nil
 }
 
-// open makes an agent in process. One that panics cannot be made.
+// open makes an agent in process. A panic is returned as an error.
 func open(make func(*Server) (pmda.Agent, error), s *Server) (a pmda.Agent, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -184,7 +184,7 @@ func (s *Server) startAgents(agents []*agent) {
 	}
 }
 
-// stopAgents stops agents, and last the one that ends processes of others.
+// stopAgents stops agents, and last the agent that ends the processes of others.
 func stopAgents(agents []*agent) {
 	var stopping sync.WaitGroup
 	stop := func(root bool) {

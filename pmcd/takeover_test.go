@@ -89,8 +89,8 @@ func (a *stopper) EndContext(*pmda.Client) {
 }
 
 // TestAbandonedCallEndsItsRequest has an agent hang in each kind of call. The
-// request is answered with one error; when the call returns, what was left of
-// the request is not done, and the client has its next replies undisturbed.
+// request is answered with one error; when the call returns, the rest of the
+// request is not done, and the client gets its next replies undisturbed.
 func TestAbandonedCallEndsItsRequest(t *testing.T) {
 	const hanging, next = 301, 302
 	names := pmns.New()

@@ -18,7 +18,7 @@ const (
 // pcp.ErrTooBig.
 const maxTraceBuffers = 1 << 16
 
-// TraceFlags says what is traced.
+// TraceFlags returns the traced events.
 func (s *Server) TraceFlags() uint32 { return s.events.Flags() }
 
 // SetTraceFlags changes it: TraceConn, TracePDU and TraceUnbuffered, or'ed.
@@ -27,7 +27,7 @@ func (s *Server) SetTraceFlags(flags uint32) { s.events.SetFlags(flags) }
 // TraceBuffers is how many events are kept for DumpTrace.
 func (s *Server) TraceBuffers() int { return s.events.Size() }
 
-// SetTraceBuffers changes it, and forgets what was kept.
+// SetTraceBuffers changes it, and forgets the kept events.
 func (s *Server) SetTraceBuffers(n int) error {
 	switch {
 	case n < 0:
@@ -44,7 +44,7 @@ func (s *Server) SetTraceBuffers(n int) error {
 // DumpTrace writes the events that are kept to Config.Report, and forgets them.
 func (s *Server) DumpTrace() { s.events.Dump() }
 
-// descriptorOf is trace.File as it stands in the log's tables.
+// descriptorOf is trace.File as it appears in the log's tables.
 func descriptorOf(conn any) string {
 	if n := trace.File(conn); n >= 0 {
 		return strconv.Itoa(n)

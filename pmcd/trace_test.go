@@ -166,7 +166,8 @@ func TestStopHangingAgent(t *testing.T) {
 	}
 }
 
-// TestTimeoutIsTold has an agent that never answered not answer in time. Only a fetch says so.
+// TestTimeoutIsTold has an agent that never answered not answer in time. Only a fetch reports
+// that.
 func TestTimeoutIsTold(t *testing.T) {
 	hang := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "mute")}}
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("local", 301, &scripted{}), hang}})

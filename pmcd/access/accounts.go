@@ -19,8 +19,8 @@ import (
 	"github.com/go-pcp/pcp/internal/sasl"
 )
 
-// An AccountsConfig says where accounts are. All paths may be of files that are
-// not there, or not yet: they are read again when they have changed.
+// An AccountsConfig has the paths of accounts. The files need not exist, or not
+// yet: they are read again when they have changed.
 type AccountsConfig struct {
 	// Users is the path of a file that pcp passwd writes; "" is none.
 	Users string
@@ -42,7 +42,7 @@ type AccountsConfig struct {
 // is in both is that of the first.
 type Accounts struct {
 	cfg    AccountsConfig
-	secret [32]byte      // salts of names that have none
+	secret [32]byte      // salts of names that lack one
 	slots  chan struct{} // taken while a password is hashed
 
 	mu     sync.Mutex
@@ -50,7 +50,7 @@ type Accounts struct {
 	now    *accountFiles // immutable
 }
 
-// accountFiles are what the files said when they were read last.
+// accountFiles are the contents of the files when they were read last.
 type accountFiles struct {
 	mechanisms []string
 	users      sasl.Users
@@ -110,7 +110,7 @@ func (a *Accounts) Begin(first []byte) (Exchange, error) {
 	return s, nil
 }
 
-// files reads what has changed.
+// files reads the files that have changed.
 func (a *Accounts) files() *accountFiles {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,7 +192,7 @@ func (a *Accounts) readConf() (conf sasl.Conf, path string, ok bool) {
 		}
 		if err != nil {
 			a.cfg.Log.Error("configuration of authentication cannot be read", "file", path, "err", err)
-			// Offer nothing rather than what is not wanted.
+			// Offer nothing rather than unwanted mechanisms.
 			return sasl.Conf{Mechanisms: []string{}, CheckMethods: []string{}, PropPlugins: []string{}}, path, true
 		}
 		return conf, path, true
@@ -237,7 +237,7 @@ func (a *Accounts) readDatabase(path string) sasl.Database {
 	return db
 }
 
-// checkMode warns of a file that tells its secrets to everybody.
+// checkMode warns of a file with secrets that everybody can read.
 func (a *Accounts) checkMode(file *os.File) {
 	if info, err := file.Stat(); err == nil && info.Mode().Perm()&0o007 != 0 {
 		a.cfg.Log.Warn("file of accounts is open to everybody", "file", file.Name(), "mode", info.Mode().Perm().String())

@@ -11,15 +11,15 @@ type Authenticator interface {
 	Begin(first []byte) (Exchange, error)
 }
 
-// An Exchange with one client goes on until Done, or an error, of which the
-// client is told the pcp.Code.
+// An Exchange with one client continues until Done, or an error, whose pcp.Code
+// the client gets.
 type Exchange interface {
-	// Start returns the first challenge and Step the one that follows a
-	// response. It is sent unless Done returns true.
+	// Start returns the first challenge and Step the challenge after a response.
+	// It is sent unless Done returns true.
 	Start() ([]byte, error)
 	Step(response []byte) ([]byte, error)
 
 	Done() bool
 	Mechanism() string // which the client chose
-	User() string      // who the client says it is, and is when Done
+	User() string      // the user that the client claims, proven when Done
 }

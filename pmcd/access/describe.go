@@ -80,7 +80,7 @@ func (l *accountList) describe(b *strings.Builder, kind string) {
 	row(l.any, "*")
 }
 
-// writeOps writes what a rule says of each operation.
+// writeOps writes the effect of a rule on each operation.
 func writeOps(b *strings.Builder, r Rule) {
 	for _, op := range []Ops{OpFetch, OpStore} {
 		switch {

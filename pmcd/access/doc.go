@@ -1,6 +1,6 @@
-// Package access decides which clients a collector lets in, and what they may do:
-// rules for hosts, users and groups as the [access] section of a pmcd.conf has
-// them, and accounts by which clients prove who they are.
+// Package access decides which clients a collector admits, and their permissions:
+// rules for hosts, users and groups as in the [access] section of a pmcd.conf,
+// and accounts with which clients authenticate.
 //
 //	rules := access.Default()
 //	ad, err := rules.Admit(conn.RemoteAddr(), false)
@@ -10,7 +10,7 @@
 //	defer rules.Leave(ad)
 //	canStore := ad.Deny&access.OpStore == 0
 //
-// [Rules.Admit] judges a client by its host. Once it is known who the client is,
-// by an [Authenticator] or because the kernel says so of a Unix socket,
-// [Rules.AdmitUser] applies the rules for users and groups.
+// [Rules.Admit] judges a client by its host. Once the client's user is known, by
+// an [Authenticator] or from the kernel for a Unix socket, [Rules.AdmitUser]
+// applies the rules for users and groups.
 package access

@@ -19,14 +19,14 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Note is what the log says of a rule.
+// A Note is a log message about a rule.
 type Note struct {
 	Level slog.Level
 	Text  string
 }
 
 // ErrUnknownHost is the error of a rule for a host that has no address. The
-// collector goes on without such a rule, as the name service may be down.
+// collector continues without such a rule, as the name service may be down.
 const ErrUnknownHost = -pcp.Error(syscall.EHOSTUNREACH)
 
 // ErrNotLookedUp is the error of a rule for a host that is not looked up, see
@@ -61,9 +61,9 @@ func loopback() []netip.Addr {
 	return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
 }
 
-// resolveHere looks up this host's own addresses, which rules for localhost
-// are about (access.c: getmyhostid). If its name has none, clients that come from a loopback
-// address are judged by those of localhost, but there are no rules for localhost.
+// resolveHere looks up this host's own addresses, which rules for localhost are about
+// (access.c: getmyhostid). If its name has no address, clients from a loopback address are
+// judged by those of localhost, but there are no rules for localhost.
 func (a *Rules) resolveHere() {
 	if a.here != nil {
 		return
@@ -221,9 +221,9 @@ func wildcardIPv4(host string) (r *hostRule, problem string) {
 	return &hostRule{name: host, prefix: netip.PrefixFrom(netip.AddrFrom4(ip), 8*n), level: 4 - n}, ""
 }
 
-// wildcardIPv6 parses parts with colons between them. "::" before the "*"
-// leaves out what follows as the "*" does. Elsewhere it stands for anything, as in C, and
-// the "*" for the last part.
+// wildcardIPv6 parses parts with colons between them. "::" before the "*" leaves out the
+// rest as the "*" does. Elsewhere it matches anything, as in C, and the "*" the last
+// part.
 func wildcardIPv6(host string) (r *hostRule, problem string) {
 	head := strings.TrimSuffix(host, "*")
 	if head == ":" || head == "::" {
@@ -296,7 +296,7 @@ func (r *hostRule) contains(ip netip.Addr) bool {
 // operation decide on it, and what any of them denies is denied.
 type judgement [][]*hostRule
 
-// deny returns what is denied.
+// deny returns the denied operations.
 func (j judgement) deny() (deny Ops) {
 	var decided Ops
 	for _, tier := range j {
@@ -312,7 +312,7 @@ func (j judgement) deny() (deny Ops) {
 }
 
 // judge has the rules for addresses of the kind of ip judge the host that has it, each in a tier of its
-// own: those with the fewest parts left open first, of several the one that was added first.
+// own: those with the fewest parts left open first, then those that were added first.
 func (a *Rules) judge(ip netip.Addr) (j judgement) {
 	for _, r := range a.rules {
 		if !r.unix && r.contains(ip) {
@@ -322,8 +322,8 @@ func (a *Rules) judge(ip netip.Addr) (j judgement) {
 	return j
 }
 
-// judgements returns what rules say of a client. What any judgement denies is denied: none may let in a
-// client that the C collector turns away.
+// judgements returns the judgements of rules on a client. An operation denied by any of them is denied:
+// none may admit a client that the C collector refuses.
 func (a *Rules) judgements(ip netip.Addr, unix bool) (list []judgement) {
 	if unix {
 		var j judgement

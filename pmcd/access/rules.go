@@ -21,11 +21,11 @@ const (
 	OpAll       = OpFetch | OpStore
 )
 
-// Rules say which hosts, users and groups may do what, as an [access] section
-// does. For each operation the rule that names the client's host most closely
-// counts; if there is none, the operation is allowed. Of the rules for users and
-// groups all that match count. The zero Rules allow everything. Rules can be
-// asked by several goroutines at a time, but are complete before.
+// Rules are the permissions of hosts, users and groups, as in an [access]
+// section. For each operation the rule that names the client's host most closely
+// counts; without such a rule the operation is allowed. All matching rules for
+// users and groups count. The zero Rules allow everything. Several goroutines
+// may evaluate Rules at a time, but no rules may be added then.
 //
 // A client from a loopback address is this host: it is judged by the addresses of the host's name, and what
 // rules for a loopback address deny is denied as well. A client that comes by IPv6 is judged by the rules for
@@ -65,7 +65,7 @@ func (r Rule) clashes(o Rule) bool {
 	return r.Max != 0 && o.Max != 0 && r.Max != o.Max || r.Ops&o.Ops != 0 && r.Deny != o.Deny
 }
 
-// add makes r say what o says as well.
+// add merges o into r.
 func (r *Rule) add(o Rule) {
 	r.Ops |= o.Ops
 	r.Deny |= o.Deny
@@ -85,14 +85,14 @@ type hostRule struct {
 	name   string // as the log shows it
 	unix   bool
 	prefix netip.Prefix
-	mask   netip.Addr // of a pattern that leaves out what is between its parts; not valid in others
+	mask   netip.Addr // of a pattern that leaves out its middle parts; not valid in others
 	level  int        // how many parts of the address the log shows as left open; 0 is one host
 	limit
 }
 
-// Default lets everybody read, and those store that come by a Unix socket, whose
-// permissions say who that is. Which user made a TCP connection is not known, even
-// of one from this host.
+// Default allows everybody to fetch, and clients of a Unix socket to store: the
+// permissions of the socket limit who can connect. The user of a TCP connection is
+// not known, even from this host.
 func Default() *Rules {
 	a := new(Rules)
 	for _, r := range []struct {
@@ -118,14 +118,14 @@ func (a *Rules) all() Ops {
 	return a.ops
 }
 
-// Unresolved returns rules for a check of what they say: no host is looked up,
+// Unresolved returns rules for a check of their syntax: no host is looked up,
 // which can take long, and a rule that needs it is ErrNotLookedUp.
 func Unresolved() *Rules { return &Rules{syntax: true} }
 
 // AddHost adds a rule for each address of a host, which is named as in a
 // pmcd.conf. A rule that contradicts an earlier one for the same address is left
-// out, and a note says so. If none is left, or the host cannot be a host, that
-// is an error; if the host has no address it is ErrUnknownHost.
+// out, with a note. If no rule is left, or the host cannot be a host, that is an
+// error; if the host has no address it is ErrUnknownHost.
 func (a *Rules) AddHost(host string, rule Rule) (notes []Note, err error) {
 	notes, err = a.addHost(host, rule)
 	if !a.alike() {

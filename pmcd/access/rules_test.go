@@ -109,7 +109,7 @@ func TestConnectionLimit(t *testing.T) {
 	if _, err := from("10.1.2.3"); !errors.Is(err, pcp.ErrConnLimit) {
 		t.Errorf("third connection: %v, want %v", err, pcp.ErrConnLimit)
 	}
-	// The rule that names a client most closely is the one that limits it.
+	// The rule that names a client most closely limits it.
 	if _, err := from("10.1.1.1"); err != nil {
 		t.Errorf("a host with a rule of its own: %v", err)
 	}
@@ -211,7 +211,7 @@ func TestNextClientOfAHost(t *testing.T) {
 	}
 }
 
-// TestAddressPatterns has the networks that patterns stand for.
+// TestAddressPatterns has the networks that patterns match.
 func TestAddressPatterns(t *testing.T) {
 	f := func(host, want string, level int) {
 		t.Helper()
@@ -246,8 +246,8 @@ func TestPatternThatStartsWithGap(t *testing.T) {
 	}
 }
 
-// TestPatternWithGap has "::" stand for anything between the parts of a pattern, and the rule
-// that was added first decide among those with as many parts, as in C.
+// TestPatternWithGap checks that "::" matches anything between the parts of a pattern, and
+// that the rule added first decides among those with as many parts, as in C.
 func TestPatternWithGap(t *testing.T) {
 	f := func(text, client string, want Ops) {
 		t.Helper()
@@ -294,8 +294,8 @@ func TestOwnAddressesMatter(t *testing.T) {
 	}
 }
 
-// TestNamelessHost has no rule for localhost count where the host's name has no address, as in C: what they
-// allow is not allowed.
+// TestNamelessHost checks that no rule for localhost counts where the host's name has no address, as in C:
+// operations they allow are not allowed.
 func TestNamelessHost(t *testing.T) {
 	a := &Rules{here: loopback(), nameless: "nowhere"}
 	for _, host := range []string{".*", ":*"} {

@@ -42,8 +42,8 @@ func (l *accountList) on() bool { return l.any != nil }
 // for names of users and groups that do not exist.
 const errClash = -pcp.Error(syscall.EINVAL)
 
-// add adds a rule for a user or a group, as kind says. Why one cannot be added
-// is in the notes.
+// add adds a rule for a user or a group, depending on kind. The notes have the
+// reason if it cannot be added.
 func (l *accountList) add(kind, name string, find func(string) (*accountRule, error), rule Rule) (notes []Note, err error) {
 	r := &accountRule{name: name}
 	if name != "*" {
@@ -105,9 +105,9 @@ func (l *accountList) match(id, other int) []*accountRule {
 // clients are let in whose user is known.
 func (a *Rules) NeedUsers() bool { return a.users.on() || a.groups.on() }
 
-// AdmitUser goes on where Admit ended, when it is known who the client is; nil
-// means that this is not known. The operations that any of the rules for the user
-// and the user's groups denies are denied; limits of all of them count.
+// AdmitUser continues where Admit ended, when the client's user is known; nil
+// means unknown. The operations that any of the rules for the user and the user's
+// groups denies are denied; limits of all of them count.
 func (a *Rules) AdmitUser(ad *Admission, who *User) error {
 	if !a.NeedUsers() {
 		return nil
@@ -135,7 +135,7 @@ func (a *Rules) AdmitUser(ad *Admission, who *User) error {
 	return nil
 }
 
-// maxAccountFile bounds what is read of the files of users and groups.
+// maxAccountFile bounds the bytes read of the files of users and groups.
 const maxAccountFile = 64 << 20
 
 // findUser makes a rule for a user, with the groups that the user is in.
@@ -192,7 +192,7 @@ func findGroup(name string) (*accountRule, error) {
 	return r, err
 }
 
-// groupMembers reads who the file of groups says is in one.
+// groupMembers reads the members of a group from the file of groups.
 func groupMembers(file io.Reader, name string) ([]string, error) {
 	var members []string
 	err := accountLines(file, 4, func(f []string) {

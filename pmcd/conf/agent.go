@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// An Agent is what a line of a pmcd.conf says of an agent.
+// An Agent is a line of a pmcd.conf that describes an agent.
 type Agent struct {
 	Name   string
 	Domain int
 	Transport
 }
 
-// A Transport says how an agent is reached.
+// A Transport is the way an agent is reached.
 type Transport struct {
 	Kind     Kind
-	Args     []string // command of a Pipe agent, or of a Socket one that is to be started
+	Args     []string // command of a Pipe agent, or of a Socket agent to start
 	NotReady bool     // the agent sends PM_ERR_PMDAREADY before it takes requests
 
 	Network string // of a Socket agent: "tcp4", "tcp6" or "unix"
@@ -66,7 +66,7 @@ func (t Transport) Family() string {
 	return map[string]string{"tcp4": "inet", "tcp6": "ipv6", "unix": "unix"}[t.Network]
 }
 
-// Line returns the line of a pmcd.conf that says a, with its newline.
+// Line returns the line of a pmcd.conf for a, with its newline.
 func (a Agent) Line() string {
 	b := AppendField(nil, a.Name)
 	b = fmt.Appendf(b, "\t%d\t", a.Domain)
@@ -110,7 +110,7 @@ func AppendField(b []byte, field string) []byte {
 	return append(b, '"')
 }
 
-// Describe writes what a configuration says of agents, for pmcd.DebugConfig.
+// Describe writes the agents of a configuration, for pmcd.DebugConfig.
 func Describe(w io.Writer, agents []Agent) error {
 	var b strings.Builder
 	for i := range agents {

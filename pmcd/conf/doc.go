@@ -7,7 +7,7 @@
 //	}
 //	s, err := pmcd.New(pmcd.Config{Agents: pmcd.AgentSpecs(file.Agents), Access: file.Access})
 //
-// Mistakes are told in the words of pmcd(1). A line of an agent that is wrong is
-// left out and the others count; access rules that are wrong make the whole file
-// bad, as it would let in clients that it should not.
+// Mistakes are reported in the words of pmcd(1). A wrong line of an agent is
+// left out and the others count; wrong access rules make the whole file bad, as
+// it would admit clients that it should not.
 package conf

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd/access"
 )
 
-// A File is what a pmcd.conf says.
+// A File is the contents of a pmcd.conf.
 type File struct {
 	Agents []Agent
 	Access *access.Rules // allow everything if there is no [access] section
@@ -25,19 +25,19 @@ type File struct {
 // maxLine is how long a line of a pmcd.conf may be, with its continuations.
 const maxLine = 2199
 
-// An Error says what is wrong with a pmcd.conf, in the lines that pmcd(1) logs
-// about it.
+// An Error describes the mistakes in a pmcd.conf, in the lines that pmcd(1) logs
+// about them.
 type Error struct {
 	Lines    []string
-	Harmless bool // only warnings: a rule for a host that has no address, or one that contradicts another, does not count
+	Harmless bool // only warnings: a rule for a host without an address, or a rule that contradicts another, does not count
 }
 
 func (e *Error) Error() string { return strings.Join(e.Lines, "\n") }
 
 // ReadFile reads the configuration at path, and the access rules that the file
-// path with ".access" after it adds. What is wrong with them is an *[Error].
-// If only lines of agents are wrong, or the error is harmless, the file without
-// what is wrong is returned with it.
+// path with ".access" after it adds. Mistakes in them are an *[Error]. If only
+// lines of agents are wrong, or the error is harmless, the rest of the file is
+// returned with it.
 func ReadFile(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -91,8 +91,8 @@ func (p *parser) add(first error, conf **File) error {
 //	[access]
 //	allow|disallow [hosts] host, ... : all [except ops] | fetch, store, maximum n connections ;
 //
-// Fields are separated by white space; "..." holds a field together, \" and \#
-// stand for the characters, # starts a comment and \ continues a line. See
+// Fields are separated by white space; "..." quotes a field, \" and \# are the
+// characters themselves, # starts a comment and \ continues a line. See
 // [ReadFile] for the error.
 func Parse(r io.Reader) (*File, error) {
 	return parseFile(r, &File{Access: new(access.Rules)})
@@ -109,9 +109,9 @@ func Check(r io.Reader) (*File, error) {
 	return conf, err
 }
 
-// Lenient reads the agents of a configuration and takes each line for as much as
-// it says, right or wrong, as libpcp does for local contexts. What a line does
-// not say is zero.
+// Lenient reads the agents of a configuration and uses as much of each line as
+// it can, right or wrong, as libpcp does for local contexts. Fields missing from
+// a line are zero.
 func Lenient(r io.Reader) []Agent {
 	p := newParser("pmcd", r)
 	p.lenient = true
@@ -145,8 +145,8 @@ type parser struct {
 	special bool // in access rules: , : ; [ ] are tokens, ends of lines are not
 	lenient bool // agents count whose lines are wrong
 
-	lines    []string // what to say
-	mistakes int      // of it, what is not only a warning
+	lines    []string // the messages
+	mistakes int      // the number of lines that are not only warnings
 	failed   error    // of the scanner; nothing more can be read
 }
 
@@ -154,7 +154,7 @@ func newParser(source string, r io.Reader) *parser {
 	return &parser{source: source, in: bufio.NewReader(r), line: "\n"}
 }
 
-// done returns what was wrong.
+// done returns the mistakes as an error.
 func (p *parser) done() error {
 	if p.failed != nil {
 		p.mistakes++
@@ -168,7 +168,7 @@ func (p *parser) done() error {
 
 func (p *parser) errorf(format string, args ...any) {
 	if p.failed != nil {
-		return // it says enough
+		return // it has enough
 	}
 	p.mistakes++
 	p.lines = append(p.lines, fmt.Sprintf("%s config[line %d]: Error: "+format, append([]any{p.source, p.no}, args...)...))

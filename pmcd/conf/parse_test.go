@@ -52,7 +52,7 @@ allow "local:*" : all;
 	}
 }
 
-// badFiles have one mistake each, but for the last.
+// badFiles have one mistake each, except the last.
 var badFiles = []string{
 	"pmcd",
 	"pmcd two dso x /y",
@@ -227,8 +227,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestUnknownHost leaves out a rule for a host that has no address, and one
-// that contradicts another, and says so.
+// TestUnknownHost checks that a rule for a host without an address, and a rule
+// that contradicts another, are left out and reported.
 func TestUnknownHost(t *testing.T) {
 	f := func(text, want string, harmless bool) {
 		t.Helper()

@@ -47,7 +47,7 @@ func (m *sectionMaker) statement() string {
 	if m.IntN(40) == 0 { // a mistake
 		i := m.IntN(len(text))
 		text = text[:i] + m.of(":", ",", ";", " all ", "x", "") + text[i+1:]
-		text = strings.ReplaceAll(text, `"`, "") // which would go on into other lines
+		text = strings.ReplaceAll(text, `"`, "") // which would continue into other lines
 		text += ";\n"
 	}
 	return text
@@ -81,8 +81,8 @@ var (
 	accessTrace = regexp.MustCompile(`(?m)^(HOST|USER|GROUP) ACCESS: .*\n`)
 )
 
-// TestAccessSectionsLikeTheRealOne has pmcd -v read many sections: what it says
-// of them and the rules that it has then are ours, too.
+// TestAccessSectionsLikeTheRealOne has pmcd -v read many sections: its messages
+// and the resulting rules must be ours, too.
 func TestAccessSectionsLikeTheRealOne(t *testing.T) {
 	oracle.Require(t)
 	n := longtest.N(300, 5000)

@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// An Agent is one agent of a collector. How it is reached is known only to its
-// link, whose methods it has; what it is at the moment is in the Agent itself.
+// An Agent is one agent of a collector. Only its link, whose methods it has,
+// knows how it is reached; its present state is in the Agent itself.
 type Agent struct {
 	link
 
@@ -24,7 +24,7 @@ type Agent struct {
 	label atomic.Pointer[string] // its name at present, if it was renamed
 
 	pid       atomic.Int32
-	notReady  atomic.Bool // it said so
+	notReady  atomic.Bool // the agent reported so
 	late      atomic.Bool // an answer, or the end of a call, is overdue
 	fenced    atomic.Bool
 	connected atomic.Bool
@@ -47,13 +47,13 @@ type link interface {
 	Store(c *Caller, res *pcp.Result) error
 
 	// The dynamic part of the name space. Traverse returns ErrNoNames for an agent
-	// in process that has none.
+	// in process without dynamic names.
 	Names(c *Caller, id pcp.PMID) ([]string, error)
 	Lookup(c *Caller, name string) (pcp.PMID, error)
 	Children(c *Caller, name string) ([]pmns.Child, error)
 	Traverse(c *Caller, name string) ([]string, error)
 
-	// Start brings the agent up. One that does not come up is not connected.
+	// Start starts the agent. If that fails, it is not connected.
 	Start()
 	// Stop ends the agent and waits for it as long as is reasonable.
 	Stop()
@@ -62,11 +62,11 @@ type link interface {
 	// DropClosed drops an agent that has closed its connection.
 	DropClosed()
 
-	// Features returns what the agent says it can do.
+	// Features returns the features that the agent announced.
 	Features() wire.Features
 	// NameSpace returns the names that the agent brings along, or nil.
 	NameSpace() *pmns.Tree
-	// Describe writes what the log's table of agents says about it.
+	// Describe writes the agent's entry in the log's table of agents.
 	Describe(b *strings.Builder)
 	// Waiting returns how many callers are in the queue of an agent in process.
 	Waiting() int
@@ -82,7 +82,7 @@ type link interface {
 	// greet introduces a client that has not asked for anything yet, if the
 	// agent wants that. It returns false if that is to be tried again.
 	greet(c *Caller) bool
-	// endContext tells the agent that a client it has seen is gone.
+	// endContext notifies the agent that a client it has seen is gone.
 	endContext(c *Caller)
 
 	// rename gives the agent another name while it runs.
@@ -101,8 +101,8 @@ func NewLocal(h *Host, spec conf.Agent, index int, impl pmda.Agent) *Agent {
 	return a
 }
 
-// NewRemote returns an agent that is reached as the Transport of spec says, once
-// it has been started.
+// NewRemote returns an agent that is reached by the Transport of spec, once it
+// has been started.
 func NewRemote(h *Host, spec conf.Agent, index int) *Agent {
 	a := &Agent{spec: spec, index: index, host: h, reason: reasonNoStart}
 	a.link = newRemote(h, a)
@@ -138,7 +138,7 @@ func (a *Agent) Rename(name string) {
 func (a *Agent) remote() bool { return a.spec.Kind != conf.DSO }
 
 // Reasons for an agent not being connected: the low byte of pmcd.agent.status
-// (REASON_*); an exit status or signal stands above it.
+// (REASON_*); an exit status or signal is in the bits above it.
 const (
 	statusNotReady = 1
 	reasonExit     = 2

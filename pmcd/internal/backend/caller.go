@@ -9,11 +9,11 @@ import (
 // agents asked for it.
 //
 // An agent in this process that hangs keeps the goroutine that called it, and
-// the Caller with it. The Caller is abandoned then, and the client goes on in
+// the Caller with it. The Caller is abandoned then, and the client continues in
 // another goroutine with the Caller's successor. When the call returns after
 // all, it returns pcp.ErrAgain, and so does every further call with that Caller,
-// without any agent hearing of it. The goroutine may do with it what it likes,
-// but must look at Abandoned before it touches what it shares with the client.
+// without reaching an agent. The goroutine may use it freely, but must check
+// Abandoned before it touches data shared with the client.
 type Caller struct {
 	client *pmda.Client
 	name   string // for the log
@@ -29,13 +29,13 @@ type Caller struct {
 // NewCaller returns the Caller of a client; name is what the log calls it.
 //
 // If an agent hangs, hung is called, once for a Caller. It starts a goroutine
-// that goes on with the client, and returns at once. The Caller must not be
+// that continues with the client, and returns at once. The Caller must not be
 // copied after a call with it.
 func NewCaller(client *pmda.Client, name string, hung func()) Caller {
 	return Caller{client: client, name: name, hung: hung}
 }
 
-// Successor returns the Caller for the goroutine that goes on.
+// Successor returns the Caller for the goroutine that continues.
 func (c *Caller) Successor() Caller {
 	return Caller{client: c.client, name: c.name, who: c.who, hung: c.hung, seen: c.seen}
 }
@@ -59,8 +59,8 @@ func (c *Caller) alive() error {
 // tried again.
 func (c *Caller) Meet(ag *Agent) bool { return ag.greet(c) }
 
-// Leave tells the agents that know of the client that it is gone. If c is
-// abandoned meanwhile, its successor is to tell the rest.
+// Leave notifies the agents that know of the client that it is gone. If c is
+// abandoned meanwhile, its successor must notify the rest.
 func (c *Caller) Leave() {
 	for i, ag := range c.seen {
 		if c.seen[i] = nil; ag == nil || !ag.connected.Load() {

@@ -164,8 +164,8 @@ func TestResumeFetch(t *testing.T) {
 	})
 }
 
-// TestLeaveGoesOn has an agent hang when it hears that a client is gone. The
-// successor tells the other.
+// TestLeaveGoesOn has an agent hang when it is notified that a client is gone.
+// The successor notifies the other.
 func TestLeaveGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, quick, sleeps, answers := newTestAgents()

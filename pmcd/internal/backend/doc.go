@@ -12,20 +12,20 @@
 //
 // The goroutine of the Caller makes the agent's call itself, one at a time for an
 // agent, and others wait in its queue (local.go). A call that hangs cannot be
-// ended. So what it was lent is given up: the agent keeps the goroutine, the
-// Caller and the Part, and the collector goes on with the client in another
-// goroutine, with the Caller's successor. When the call returns after all, it
-// returns pcp.ErrAgain, the Caller is abandoned, and nothing that is done with it
-// from then on reaches an agent. That leaves one rule for a user of this package:
-// while agents are asked, the goroutine touches only what it was given with the
-// Caller, and looks at [Caller.Abandoned] before it touches the client again.
+// ended. Its memory is given up: the agent keeps the goroutine, the Caller and
+// the Part, and the collector continues with the client in another goroutine,
+// with the Caller's successor. When the call returns after all, it returns
+// pcp.ErrAgain, the Caller is abandoned, and no later call with it reaches an
+// agent. Users of this package must follow one rule: while agents are asked, the
+// goroutine touches only the data passed with the Caller, and checks
+// [Caller.Abandoned] before it touches the client again.
 //
 // # Agents in other processes
 //
-// One exchange of PDUs runs at a time (remote.go). An agent that breaks off, answers
-// what it was not asked, or does not answer at all is dropped, and its
-// process ended (remoteprocess.go). Processes are started by the collector, or by
-// pmdaroot(1) if there is a [Launcher] (rootprocess.go).
+// One exchange of PDUs runs at a time (remote.go). An agent that breaks off, sends
+// an answer that does not match the request, or does not answer at all is dropped,
+// and its process ended (remoteprocess.go). Processes are started by the collector,
+// or by pmdaroot(1) if there is a [Launcher] (rootprocess.go).
 //
 // # Slow agents
 //

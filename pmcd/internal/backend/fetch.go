@@ -55,8 +55,8 @@ type Part struct {
 }
 
 // Begin makes f a fetch without parts. Context is the number of the client's
-// context, and profile its profile; highRes says in what form a long result is
-// passed on.
+// context, and profile its profile; highRes selects the form in which a long
+// result is passed on.
 func (f *Fetch) Begin(context int32, profile *pcp.Profile, highRes bool) {
 	f.spare = append(f.spare, f.Parts...)
 	f.Parts = f.Parts[:0]
@@ -112,7 +112,7 @@ func (f *Fetch) Forget() {
 	f.profile = nil
 }
 
-// valid reports whether the agent answered what it was asked.
+// valid reports whether the answer of the agent matches the request.
 func (p *Part) valid() bool {
 	if len(p.Result.Sets) != len(p.PMIDs) {
 		return false

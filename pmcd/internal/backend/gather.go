@@ -16,7 +16,7 @@ const patience = time.Millisecond
 
 // Fetch has agents fill the parts of f. Where there are several, those in other
 // processes work at the same time. If c is abandoned meanwhile f is its
-// successor's, which goes on with Resume.
+// successor's, which continues with Resume.
 func (c *Caller) Fetch(f *Fetch) {
 	if len(f.Parts) > 1 {
 		c.askRemotes(f)
@@ -27,7 +27,7 @@ func (c *Caller) Fetch(f *Fetch) {
 	c.askInTurn(f)
 }
 
-// Resume goes on with a Fetch in which an agent hangs, without that agent.
+// Resume continues a Fetch in which an agent hangs, without that agent.
 func (c *Caller) Resume(f *Fetch) {
 	f.lose()
 	c.askInTurn(f)
@@ -149,8 +149,8 @@ func (c *Caller) collect(f *Fetch, start time.Time) {
 	}
 }
 
-// finishPart sends what is left of a request and waits for the answer as long
-// as an agent may take.
+// finishPart sends the rest of a request and waits for the answer up to the
+// agents' time limit.
 func (c *Caller) finishPart(p *Part, start time.Time) {
 	r := p.sentTo
 	err := r.setDeadlinesFrom(start)
@@ -190,8 +190,8 @@ func (c *Caller) fetchRemote(p *Part) {
 	p.forSeveral()
 }
 
-// forSeveral has the outcome of p be what it is beside other agents': one that
-// has never answered in time is gone for this request already.
+// forSeveral adjusts the outcome of p to a fetch from several agents: an agent
+// that has never answered in time already counts as gone for this request.
 func (p *Part) forSeveral() {
 	if errors.Is(p.Err, pcp.ErrTimeout) {
 		p.Err = pcp.ErrNoAgent

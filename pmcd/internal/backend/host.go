@@ -11,7 +11,7 @@ import (
 )
 
 // A Host is the collector that agents belong to, as far as they know it. All its
-// exported fields have to be set, but for Root.
+// exported fields except Root must be set.
 type Host struct {
 	Log    *slog.Logger
 	Report io.Writer // the parts of the log whose layout scripts know
@@ -19,7 +19,7 @@ type Host struct {
 
 	// Of processes of agents.
 	Dir          string        // where they run
-	Env          []string      // what they find in their environment beside that of this process
+	Env          []string      // their environment in addition to that of this process
 	Output       io.Writer     // gets their standard error
 	CredsTimeout time.Duration // for their first PDU
 	Root         *Launcher     // starts them, if it is not nil
@@ -27,7 +27,7 @@ type Host struct {
 	// Closing is closed when the collector stops.
 	Closing <-chan struct{}
 
-	// What the collector does when it is told something, and what it is asked.
+	// Callbacks to the collector.
 	Changed func(wire.State)                     // clients are to learn of it with their next results
 	Died    func()                               // an agent is gone that was not stopped
 	NoRoot  func(err error)                      // there is no Root to reach

@@ -177,7 +177,7 @@ func (a *Agent) Children(c *Caller, name string) ([]pmns.Child, error) {
 }
 
 // Traverse returns the names of all metrics below a node of the dynamic part of the name space, or ErrNoNames for an
-// agent in process that has none.
+// agent in process without dynamic names.
 func (a *Agent) Traverse(c *Caller, name string) ([]string, error) {
 	k, key := &a.known, knownName{c.identity(), name}
 	get := func() ([]string, bool) { return k.trees.get(key) }

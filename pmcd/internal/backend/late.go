@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// lateFactor is how often the time limit of an agent has to pass before one that answered earlier requests is dropped: five
-// minutes at the usual limit. Reading all of 2,000 processes takes a minute on two processors with a load of 60.
+// lateFactor is the number of time limits after which an agent that answered earlier requests is dropped: five minutes at
+// the usual limit. Reading all of 2,000 processes takes a minute on two processors with a load of 60.
 const lateFactor = 60
 
 // An agent that has answered requests and now does not answer in time is overdue: its request gets pcp.ErrAgain,
@@ -20,8 +20,8 @@ const lateFactor = 60
 // If it does not come within lateFactor times the time limit, the agent is dropped and its process ended, as an agent
 // is that has never answered any request.
 
-// overdue makes the agent overdue if err says that it did not answer, or take its request, in time, and reports whether it did.
-// Called by the holder of r.slot.
+// overdue makes the agent overdue if err means that it did not answer, or take its request, in time, and reports whether it
+// did. Called by the holder of r.slot.
 func (r *remote) overdue(err error) bool {
 	if !r.answers || r.conn == nil || !errors.Is(err, pcp.ErrTimeout) || r.h.stopping() {
 		return false
@@ -30,7 +30,7 @@ func (r *remote) overdue(err error) bool {
 	if limit <= 0 {
 		limit = time.Minute // the limit was taken away just now
 	}
-	// What it has not read goes on from the byte where it stopped.
+	// The unread rest continues from the byte where it stopped.
 	rest := r.out
 	r.out = nil
 	r.unsent = false

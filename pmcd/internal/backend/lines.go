@@ -30,7 +30,7 @@ func (a *Agent) TellRemoved() {
 	a.host.cleanup(a, in, out, " unconfigured"+how)
 }
 
-// A spawnError says that a program could not be started.
+// A spawnError means that a program could not be started.
 type spawnError struct {
 	program string
 	error
@@ -38,16 +38,16 @@ type spawnError struct {
 
 func (e *spawnError) Unwrap() error { return e.error }
 
-// A firstPDUError says that an agent began with another PDU than it should.
+// A firstPDUError means that an agent began with the wrong PDU.
 type firstPDUError struct{ got wire.Type }
 
 func (e *firstPDUError) Error() string {
 	return fmt.Sprintf("initial exchange: %v PDU instead of credentials", e.got)
 }
 
-// startFailure says in one line or two why the agent did not start. There are two
-// if the program cannot be run: the C collector's child reports that, and its
-// parent then reads nothing from it.
+// startFailure returns in one line or two the reason that the agent did not
+// start. There are two if the program cannot be run: the C collector's child
+// reports that, and its parent then reads nothing from it.
 func (r *remote) startFailure(err error) string {
 	var spawn *spawnError
 	var first *firstPDUError
@@ -66,7 +66,7 @@ func (r *remote) startFailure(err error) string {
 	return fmt.Sprintf("pmcd: error at initial PDU exchange with %s PMDA: %v\n", name, cause(err))
 }
 
-// cause is the error as C has it, without what Go says about its circumstances.
+// cause returns the error as in C, without the context that Go adds.
 func cause(err error) error {
 	if code := pcp.Code(err); code != pcp.ErrGeneric {
 		return code

@@ -51,11 +51,11 @@ type local struct {
 // the agent. The caller uses it again for its next request.
 //
 // A call that takes too long cannot be interrupted. giveUp abandons the turn: the
-// agent is overdue, callers that wait for it get pcp.ErrAgain, and the hung
-// function of the owner has a successor go on. The hung call keeps the turns and
-// the parts of those it was to serve; their callers use new ones. When the call
-// returns after all, back finds the turn abandoned, and marks the agent as no longer
-// overdue and the caller as abandoned.
+// agent is overdue, callers that wait for it get pcp.ErrAgain, and the hung function
+// of the owner starts a successor. The hung call keeps the turns and the parts of
+// those it was serving; their callers use new ones. When the call returns after all,
+// back finds the turn abandoned, and marks the agent as no longer overdue and the
+// caller as abandoned.
 type turn struct {
 	c    *Caller
 	part *Part        // nil unless it wants a fetch
@@ -71,7 +71,7 @@ type verdict int
 const (
 	owned  verdict = iota // the turn has come: its client owns the agent
 	served                // its fetch has been done
-	given                 // up: the agent hangs. What was lent to it is lost
+	given                 // up: the agent hangs. Its turn and parts are lost
 )
 
 func newLocal(h *Host, ag *Agent, impl pmda.Agent) *local {
@@ -194,7 +194,8 @@ func (l *local) watch() {
 		l.doing("agent", l.ag.Name(), "timeout", timeout)...)
 }
 
-// doing adds to the attributes of a log line what the agent says it is doing.
+// doing adds the agent's description of its current work to the attributes of a
+// log line.
 func (l *local) doing(attrs ...any) []any {
 	if doing := l.run.Doing(); doing != "" {
 		attrs = append(attrs, "doing", doing)
@@ -250,7 +251,7 @@ func ask[T any](l *local, c *Caller, fn func(ctx context.Context) (T, error)) (r
 	return result, err
 }
 
-// introduce tells the agent about a client that it has not seen.
+// introduce introduces a client that the agent has not seen.
 func (l *local) introduce(c *Caller) {
 	if c.abandoned || !c.meet(l.ag) || !l.run.Attributes() || len(c.client.Attrs) == 0 {
 		return
@@ -294,7 +295,7 @@ func (l *local) Stop() {
 	}
 }
 
-// close closes the agent. If that fails or panics, the log says so.
+// close closes the agent. It logs a failure or panic.
 func (l *local) close(c io.Closer) {
 	defer func() {
 		if v := recover(); v != nil {

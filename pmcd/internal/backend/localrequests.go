@@ -223,7 +223,7 @@ func (l *local) Children(c *Caller, name string) ([]pmns.Child, error) {
 	})
 }
 
-// ErrNoNames says that an agent has no dynamic names at all.
+// ErrNoNames means that an agent has no dynamic names at all.
 var ErrNoNames = errors.New("agent has no dynamic names")
 
 func (l *local) Traverse(c *Caller, name string) ([]string, error) {

@@ -57,7 +57,7 @@ func (o *outputLimiter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush ends the interval, and says how much was dropped.
+// flush ends the interval, and reports how much was dropped.
 func (o *outputLimiter) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

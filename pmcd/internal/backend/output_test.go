@@ -38,7 +38,8 @@ func TestOutputLimiter(t *testing.T) {
 			t.Errorf("log is %s, want %s", said.String(), want)
 		}
 
-		// Then it has room again, and one that stays within it is not mentioned.
+		// Then it has room again, and an agent that stays within it is not
+		// mentioned.
 		b.Reset()
 		said.Reset()
 		for range 10 {
@@ -74,7 +75,7 @@ func TestOutputLimiterFullDisk(t *testing.T) {
 	o.flush()
 }
 
-// plainLog returns a logger without times, and what it has written.
+// plainLog returns a logger without times, and its output.
 func plainLog() (*slog.Logger, *bytes.Buffer) {
 	var b bytes.Buffer
 	return slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {

@@ -11,21 +11,21 @@ type agentProcess interface {
 	// wait waits for its end, and returns an error unless that was exit(0). It
 	// is called once.
 	wait() error
-	// ending says how it ended, after wait.
+	// ending returns how it ended, after wait.
 	ending() ending
 	kill()
 	// interrupt asks it to end.
 	interrupt()
 }
 
-// An ending says how a process ended.
+// An ending is the way a process ended.
 type ending struct {
 	exited       bool // by itself
 	code, signal int
 	core         bool
 }
 
-// text says it as pmcd's log has it.
+// text returns the wording of pmcd's log.
 func (e ending) text() string {
 	switch {
 	case e.exited:

@@ -9,11 +9,11 @@ import (
 
 func agentProcAttr() *syscall.SysProcAttr { return nil }
 
-// readable returns false: this system cannot say whether a connection has
+// readable returns false: this system cannot check whether a connection has
 // something to read.
 func readable(syscall.Conn) bool { return false }
 
-// endingOf says how a process ended.
+// endingOf returns how a process ended.
 func endingOf(state *os.ProcessState) ending {
 	if state == nil {
 		return ending{}

@@ -12,7 +12,7 @@ import (
 func agentProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // readable reports whether a connection has something to read, if only its end.
-// What it reads is lost.
+// The bytes it reads are lost.
 func readable(conn syscall.Conn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -28,7 +28,7 @@ func readable(conn syscall.Conn) bool {
 	return is || err != nil
 }
 
-// endingOf says how a process ended.
+// endingOf returns how a process ended.
 func endingOf(state *os.ProcessState) ending {
 	if state == nil {
 		return ending{}
@@ -37,7 +37,7 @@ func endingOf(state *os.ProcessState) ending {
 	return endingBy(ws)
 }
 
-// endingBy takes apart what waitpid(2) says.
+// endingBy decodes a status of waitpid(2).
 func endingBy(ws syscall.WaitStatus) (e ending) {
 	switch {
 	case ws.Exited():

@@ -17,10 +17,11 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A remote is an agent behind a pair of pipes or a socket. One exchange runs
-// at a time. An agent that breaks off, answers what it was not asked, or does not
-// answer at all is dropped: its connection is closed and its metrics
-// are pcp.ErrNoAgent from then on. One that only answers late is not; see late.go.
+// A remote is an agent behind a pair of pipes or a socket. One exchange runs at a
+// time. An agent that breaks off, sends an answer that does not match the request,
+// or does not answer at all is dropped: its connection is closed and its metrics
+// are pcp.ErrNoAgent from then on. An agent that only answers late is not; see
+// late.go.
 type remote struct {
 	ag    *Agent
 	h     *Host
@@ -34,8 +35,8 @@ type remote struct {
 	profile sentProfile
 	unsent  bool      // what broke the connection was a request that it did not take
 	answers bool      // it has answered a request
-	asked   wire.Type // what it was asked last; 0 for what has no reply
-	// toldReady says that the agent told that it is ready without being asked.
+	asked   wire.Type // the last request; 0 for one without a reply
+	// toldReady is set if the agent reported unasked that it is ready.
 	toldReady bool
 
 	link        atomic.Pointer[agentConn] // conn, for callers that cannot wait for slot
@@ -116,21 +117,21 @@ func (r *remote) connected(conn agentConn) {
 	r.outFD = r.inFD
 }
 
-// A protocolError says that an agent broke the protocol, and so must go.
+// A protocolError means that an agent broke the protocol, and must be dropped.
 type protocolError struct{ error }
 
 func (e *protocolError) Unwrap() error { return e.error }
 
-// errAgentEOF says that an agent ended the connection between two PDUs.
+// errAgentEOF means that an agent ended the connection between two PDUs.
 var errAgentEOF = fmt.Errorf("agent closed its connection: %w", pcp.ErrIPC)
 
 func broken(code pcp.Error, format string, args ...any) error {
 	return &protocolError{fmt.Errorf(format+": %w", append(args, code)...)}
 }
 
-// exchange sends what is in r.out and then p, and reads the reply. Called
-// by the holder of r.slot. The body is valid until the next exchange. An error that is a
-// *protocolError has dropped the agent.
+// exchange sends the bytes in r.out and then p, and reads the reply. Called by the
+// holder of r.slot. The body is valid until the next exchange. After a *protocolError
+// the agent has been dropped.
 func (r *remote) exchange(from int32, p wire.PDU) (wire.Header, []byte, error) {
 	h, body, err := r.tryExchange(from, p)
 	return h, body, r.judge(err)
@@ -200,7 +201,7 @@ func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (w
 		if r.toldReady {
 			return h, nil, broken(pcp.ErrIPC, "agent said twice that it is ready when it was")
 		}
-		// One that is made for the word notready says so unasked.
+		// An agent made for the word notready reports this unasked.
 		r.toldReady, r.answers = true, before // it does not answer the request
 		r.h.Log.Warn("agent says that it is ready, which its line of pmcd.conf does not expect: add the word notready behind binary", "agent", r.ag.Name())
 		h, body, err = r.receive()
@@ -263,7 +264,7 @@ func (r *remote) setDeadlinesFrom(start time.Time) error {
 	return nil
 }
 
-// send writes what is in r.out and then p.
+// send writes the bytes in r.out and then p.
 func (r *remote) send(from int32, p wire.PDU) error {
 	if p != nil {
 		r.queue(from, p)
@@ -282,7 +283,7 @@ func (r *remote) send(from int32, p wire.PDU) error {
 	return broken(pcp.ErrIPC, "send to agent: %v", err)
 }
 
-// queue puts a PDU before the one that exchange will send.
+// queue puts a PDU before the PDU that exchange will send.
 func (r *remote) queue(from int32, p wire.PDU) {
 	r.h.Trace.Out.Add(p.Type())
 	if r.h.Trace.On() && (p.Type() != wire.TypeAttr || r.h.Trace.Showing()) {
@@ -294,7 +295,7 @@ func (r *remote) queue(from int32, p wire.PDU) {
 
 func (r *remote) receive() (wire.Header, []byte, error) { return r.received(r.pdus.Next()) }
 
-// received says what the outcome of a read means.
+// received interprets the outcome of a read.
 func (r *remote) received(h wire.Header, body []byte, err error) (wire.Header, []byte, error) {
 	switch {
 	case err == nil:
@@ -328,10 +329,9 @@ func (r *remote) ask(c *Caller, req, answer wire.PDU) error {
 	return r.decode(h, body, req, answer)
 }
 
-// lost returns the error for a client whose request, other than a fetch, was not
-// answered in time by an agent that has never answered any. As in C it says that the agent broke the
-// protocol: the C library would take a time-out for one of the collector, and
-// reconnect.
+// lost returns the error for a client whose request, other than a fetch, was not answered in time by
+// an agent that has never answered any. As in C the error is that the agent broke the protocol: the
+// C library would take a time-out for one of the collector, and reconnect.
 func lost(err error) error {
 	if errors.Is(err, pcp.ErrTimeout) {
 		return pcp.ErrIPC
@@ -433,7 +433,7 @@ func (r *remote) endContext(c *Caller) {
 	r.judge(err)
 }
 
-// awaitReady waits until an agent that is not ready says that it is.
+// awaitReady waits until an agent that is not ready reports that it is.
 func (r *remote) awaitReady() {
 	r.slot.acquire()
 	conn := r.conn

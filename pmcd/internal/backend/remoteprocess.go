@@ -26,7 +26,7 @@ func (r *remote) dropLocked(why error) {
 	r.conn = nil
 	reason, how := reasonProtocol, ""
 	if r.exited != nil && !r.h.stopping() {
-		// How it ended by itself says more about the reason.
+		// The way it ended by itself shows more about the reason.
 		select {
 		case <-r.exited:
 			reason |= r.proc.ending().reason()
@@ -194,21 +194,21 @@ func (r *remote) spawn() (err error) {
 	return nil
 }
 
-// runs says that the agent's process is there.
+// runs records the process of the agent and waits for its end in a goroutine.
 func (r *remote) runs(p agentProcess, pid int) {
 	r.proc, r.exited = p, make(chan struct{})
 	r.ag.pid.Store(int32(pid))
 	r.waiting.Go(r.reap)
 }
 
-// reap waits for the process. One that ends by itself takes its agent along.
+// reap waits for the process. If it ends by itself, the agent is dropped.
 func (r *remote) reap() {
 	r.ending = r.proc.wait()
 	close(r.exited)
 	r.slot.acquire()
 	defer r.slot.release()
 	if r.conn == nil || !r.ag.connected.Load() {
-		// Dropped before: how it ended by itself says more about the reason.
+		// Dropped before: the way it ended by itself shows more about the reason.
 		r.ag.mu.Lock()
 		defer r.ag.mu.Unlock()
 		// It may have ended just before it was killed.
@@ -347,7 +347,7 @@ func (r *remote) ended() (in, out int, how string) {
 	return r.inFD, r.outFD, how
 }
 
-// Abandon ends an exchange that goes on.
+// Abandon ends an exchange under way.
 func (r *remote) Abandon() {
 	if conn := r.link.Load(); conn != nil {
 		(*conn).Close()

@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// fetch implements link. It returns true: agents in other processes do not
-// keep what they were lent.
+// fetch implements link. It returns true: agents in other processes keep no
+// memory of the caller.
 func (r *remote) fetch(c *Caller, p *Part) bool {
 	r.slot.acquire()
 	defer r.slot.release()
@@ -73,8 +73,8 @@ func (r *remote) takeRelay(p *Part, body []byte) {
 	r.noteChanges(stamp)
 }
 
-// noteChanges tells clients that names or labels of the agent changed. The agent
-// says so in place of a time stamp.
+// noteChanges notifies clients that names or labels of the agent changed. The
+// agent reports that in place of a time stamp.
 func (r *remote) noteChanges(stamp pcp.Timestamp) {
 	if sec := stamp.Sec; sec > 0 && sec < 1<<6 {
 		if changes := wire.State(sec) & (wire.LabelChange | wire.NamesChange); changes != 0 {

@@ -142,8 +142,8 @@ func (ev *Event) append(b []byte) []byte {
 	return b
 }
 
-// File returns the file descriptor of a connection, or of what it wraps. If
-// there is none, it returns -1.
+// File returns the file descriptor of a connection, or of the connection it
+// wraps. If there is none, it returns -1.
 func File(conn any) int {
 	if w, ok := conn.(interface{ NetConn() net.Conn }); ok { // TLS
 		conn = w.NetConn()

@@ -41,13 +41,13 @@ type Tracer struct {
 // New returns a Tracer that writes its events to log.
 func New(log io.Writer) *Tracer { return &Tracer{size: DefaultSize, log: log} }
 
-// Flags says what is traced.
+// Flags returns the traced events.
 func (t *Tracer) Flags() uint32 { return t.mask.Load() &^ shown }
 
 // SetFlags changes it: Conn, PDU and Unbuffered, or'ed.
 func (t *Tracer) SetFlags(flags uint32) { t.setMask(Conn|PDU|Unbuffered, flags) }
 
-// Show says whether each PDU is to be shown in hexadecimal, with its meaning.
+// Show sets whether each PDU is shown in hexadecimal, with its meaning.
 func (t *Tracer) Show(on bool) {
 	flags := uint32(0)
 	if on {
