@@ -8,8 +8,8 @@ import (
 )
 
 // EnvDebug returns the debug options that the environment variable PCP_DEBUG
-// sets. If it is wrong, EnvDebug says so on Stderr and returns none, as the C
-// library does when a program starts to use it.
+// sets. If it is wrong, EnvDebug reports that on Stderr and returns none, as
+// the C library does when a program starts to use it.
 func (p *Program) EnvDebug() []string {
 	spec := p.Config.Getenv("PCP_DEBUG")
 	names, ok := debug.Parse(spec)

@@ -18,7 +18,7 @@ func ErrText(err error) string {
 	}
 	code := pcp.Code(err)
 	if code == pcp.ErrGeneric && !errors.Is(err, pcp.ErrGeneric) {
-		return err.Error() // which says more than that there was an error
+		return err.Error() // which is more specific than a general error
 	}
 	return code.Error()
 }

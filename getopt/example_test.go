@@ -63,7 +63,7 @@ func ExampleOptions() {
 	// Output: [db7] 3 5s 120 [disk.dev.read]
 }
 
-// Messages are kept until a program has said all that it has to.
+// Messages are kept until a program has printed all of them.
 func ExampleMessages() {
 	m := getopt.Messages{Name: "report", Stderr: os.Stdout, Config: config.New(func(string) string { return "" })}
 	m.Errorf("%s: no such metric", "disk.dev.raed")

@@ -12,7 +12,7 @@ type Option struct {
 	Long  string // "" if there is only the short form
 	Arg   string // name of the argument in the usage message; "" for a flag
 	Help  string // as the usage message prints it; "" hides the option
-	Maybe bool   // the argument may be left out; it must stand in the same word ("-Uroot", "--user=root")
+	Maybe bool   // the argument may be left out; it must be in the same word ("-Uroot", "--user=root")
 	Shown bool   // the short form is in the usage message, but refused: the C program forgot it
 	Extra bool   // the C program does not have it: the usage message, which others parse, neither
 }
@@ -92,8 +92,8 @@ func (p *Parser) All() iter.Seq2[*Option, string] {
 	}
 }
 
-// Problem says what was wrong with the option that Next could not return, in
-// the words of pmgetopt_r(3), without the program's name.
+// Problem returns the mistake in the option that Next could not return, in the
+// words of pmgetopt_r(3), without the program's name.
 func (p *Parser) Problem() string { return p.problem }
 
 // Taken returns how many arguments Next has dealt with so far: optind of

@@ -11,8 +11,8 @@ import (
 	"github.com/go-pcp/pcp/config"
 )
 
-// Messages keeps what a program has to say to its user, until Flush writes all of it
-// at once (pmprintf(3)). It is for one goroutine at a time.
+// Messages collects the messages of a program to its user, until Flush writes all of
+// them at once (pmprintf(3)). It is for one goroutine at a time.
 type Messages struct {
 	Name   string         // of the program
 	Stderr io.Writer      // where Flush writes by default
@@ -45,7 +45,7 @@ func (m *Messages) Kept() []byte { return m.text }
 // environment variable PCP_STDERR is set, at the end of the file that it names. If it is
 // DISPLAY, Flush shows them in a window, by the program that PCP_XCONFIRM_PROG names in the
 // environment or pcp.conf, and waits until the user has closed it. Where a file or the
-// program cannot be used, Flush says so and writes to standard error.
+// program cannot be used, Flush reports that and writes to standard error.
 func (m *Messages) Flush() {
 	text := m.Take()
 	if len(text) == 0 {

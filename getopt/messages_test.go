@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/getopt"
 )
 
-// TestFlush has PCP_STDERR say where messages go.
+// TestFlush has PCP_STDERR select where messages go.
 func TestFlush(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

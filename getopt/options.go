@@ -38,7 +38,7 @@ type Options struct {
 	p          *Program
 	args       []string // those to read
 	gui        bool
-	guiPort    int // 0: none, or one that is not a port
+	guiPort    int // 0: none, or not a port
 	guiPortSet bool
 	errs       int
 	noUsage    bool // the mistakes do not call for the usage message
@@ -62,7 +62,7 @@ func NewOptions(p *Program, args []string) *Options {
 // Parse reads the environment and the arguments as pmGetOptions(3) does. The program
 // then makes its own checks and calls [Options.Done].
 func (o *Options) Parse() {
-	o.p.EnvDebug() // the library says that it ignores a wrong PCP_DEBUG; the options refuse it
+	o.p.EnvDebug() // the library reports that it ignores a wrong PCP_DEBUG; the options refuse it
 	o.environment()
 	if o.Args = o.args; !o.p.EnvOnly {
 		o.arguments()
@@ -122,7 +122,7 @@ func (o *Options) Done() (status int, exit bool) {
 	return 0, false
 }
 
-// Program returns what the program says of itself, with the defaults filled in.
+// Program returns the program's description, with the defaults filled in.
 func (o *Options) Program() *Program { return o.p }
 
 // Common does for an option that a tool has under another name, or with an argument which is ignored, what opt of
@@ -231,8 +231,8 @@ func (o *Options) environment() {
 	}
 }
 
-// End makes the checks that need all options (__pmEndOptions). Parse
-// calls it unless Program.Later says that the program does.
+// End makes the checks that need all options (__pmEndOptions). Parse calls it
+// unless Program.Later leaves that to the program.
 func (o *Options) End() {
 	if !o.Local && len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != nil {
 		o.AddOwnArchive()
@@ -247,7 +247,7 @@ func (o *Options) End() {
 }
 
 // FromArchive reports whether metrics come from archives (PM_CONTEXT_ARCHIVE). In
-// a tool that does not read any they never do, whatever the environment says.
+// a tool that does not read any they never do, regardless of the environment.
 func (o *Options) FromArchive() bool { return !o.p.NoArchives && o.namesArchive() }
 
 func (o *Options) namesArchive() bool {
@@ -273,7 +273,7 @@ func (o *Options) Host() string {
 	return "local:"
 }
 
-// HasWindow reports whether the options say anything about a time window.
+// HasWindow reports whether the options set any part of a time window.
 func (o *Options) HasWindow() bool {
 	return o.Start != nil || o.Finish != nil || o.Align != nil || o.Origin != nil
 }
@@ -434,7 +434,7 @@ func (o *Options) GuiMode() bool { return o.gui }
 // not been there, if the argument is not a positive number.
 func (o *Options) GuiPort() int { return o.guiPort }
 
-// Errors reports whether Done will say that something was wrong.
+// Errors reports whether Done will report mistakes.
 func (o *Options) Errors() bool { return o.errs > 0 }
 
 // WantsVersion reports whether Done will print the version.

@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// A Program is what a program says of itself, and how it wants its options read. The
-// zero value of a field means what most programs want.
+// A Program describes a program, and how to read its options. The zero value of a
+// field suits most programs.
 type Program struct {
 	Name     string   // with which messages begin; "": the last element of the first argument
 	Synopsis string   // the usage line after the name; "": "[options]"
@@ -24,10 +24,10 @@ type Program struct {
 	POSIX    bool     // options end at the first other argument (PM_OPTFLAG_POSIX)
 	EnvOnly  bool     // only the environment is read (PM_OPTFLAG_ENV_ONLY)
 	Later    bool     // the program calls End, as its arguments too may name a source (PM_OPTFLAG_DONE)
-	HighRes  bool     // intervals are those of pmParseHighResInterval(3), and messages say so
+	HighRes  bool     // intervals, also in messages, are those of pmParseHighResInterval(3)
 
-	QuietZone  bool // package options does not say which zone -z and -Z ask for
-	NoArchives bool // archives are never the source, whatever the environment says
+	QuietZone  bool // package options does not print the zone that -z and -Z ask for
+	NoArchives bool // archives are never the source, regardless of the environment
 
 	// Own is called first for each option, and reports whether it has handled
 	// it. It reports a mistake in the argument by Options.Usagef.
@@ -46,7 +46,7 @@ type Program struct {
 	Messages       *Messages      // nil: one for Name, Stderr and Config
 }
 
-// defaults fills what was left out.
+// defaults fills in missing fields.
 func (p *Program) defaults(args []string) {
 	if p.Name == "" && len(args) > 0 {
 		p.Name = filepath.Base(args[0])

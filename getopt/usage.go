@@ -11,7 +11,7 @@ func Heading(text string) Option { return Option{Help: text} }
 func (o *Option) heading() bool { return o.Short == 0 && o.Long == "" }
 
 // Usage returns the usage message of a program called name, laid out as
-// pmUsageMessage(3) does. Without a synopsis it says "[options]".
+// pmUsageMessage(3) does. Without a synopsis it has "[options]".
 func Usage(name, synopsis string, opts []Option) string {
 	return Line(name, synopsis) + list(opts, false)
 }

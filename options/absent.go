@@ -9,9 +9,9 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// An absentAgent stands for an agent of the collector's configuration that this
-// program does not have. Whoever asks for its metrics is told so once; the
-// others do not care. All else is as if there were none.
+// An absentAgent represents an agent of the collector's configuration that this
+// program does not have. The first request for its metrics prints a message.
+// Otherwise it acts as if there were no such agent.
 type absentAgent struct {
 	tell func()
 	once sync.Once

@@ -10,5 +10,5 @@ import (
 // builtins returns the agents that local contexts can have.
 func builtins() []builtin.Spec { return agent.Builtins() }
 
-// agentOf returns the one that stands for a DSO.
+// agentOf returns the agent that replaces a DSO.
 func agentOf(entry, path string) (builtin.Spec, bool) { return agent.ForDSO(entry, path) }

@@ -9,9 +9,10 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// Replay returns how tools set the mode of an archive to show what was at
-// regular times. As C programs do (pmTimeStateMode(3)) they start at a
-// microsecond and go in steps of milliseconds, or of seconds if they are long.
+// Replay returns the mode, start and step with which tools show the values of
+// an archive at regular times. As in C programs (pmTimeStateMode(3)) the start
+// is a whole microsecond and the step a number of milliseconds, or of seconds
+// if it is long.
 func Replay(origin pcp.Timestamp, interval time.Duration) (pmapi.Mode, pcp.Timestamp, time.Duration) {
 	const long = 24 * 24 * time.Hour
 	origin.Nsec -= origin.Nsec % 1000
@@ -28,7 +29,7 @@ type Archived interface {
 }
 
 // ArchiveZone returns the time zone in which to report times of an archive, and with note
-// says on standard output which it is if one was asked for, as most tools do.
+// prints it on standard output if one was requested, as most tools do.
 func (o *Sources) ArchiveZone(a Archived, note bool) *time.Location {
 	label := a.Label()
 	switch {

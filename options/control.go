@@ -20,11 +20,11 @@ import (
 // ErrControlGone is the end of a time control.
 var ErrControlGone = errors.New("Time Control dialog exited, goodbye.") //lint:ignore ST1005 the words of C programs
 
-// A Control is the time control that -g or -p asks for: it says when a program
-// shows values, and of archives of which time.
+// A Control is the time control that -g or -p asks for: it determines when a
+// program shows values, and the time of those from archives.
 type Control struct {
-	// Handlers do what the C library does and print what it prints. A program may replace
-	// or wrap them before the first Wait.
+	// Handlers act like the C library and print the same. A program may replace or wrap
+	// them before the first Wait.
 	Handlers timecontrol.Handlers
 	// Zone is how times are to be shown; NewZone changes it.
 	Zone *time.Location
@@ -83,7 +83,7 @@ func (o *Sources) Control(ctx context.Context, w pcptime.Window, delta time.Dura
 	return c, nil
 }
 
-// A ControlError says why there is no time control.
+// A ControlError is the reason that there is no time control.
 type ControlError struct {
 	Status pcp.Error // what the C library makes of it
 	Err    error
@@ -154,10 +154,10 @@ func (c *Control) next(ctx context.Context) (timecontrol.Message, error) {
 	return m, err
 }
 
-// Shown says that values were shown, or that there were none.
+// Shown acknowledges that values were shown, or that there were none.
 func (c *Control) Shown() error { return gone(c.follow.Ack()) }
 
-// AtEnd says that archives have no values any more.
+// AtEnd reports to the controller that archives have no further values.
 func (c *Control) AtEnd() error { return gone(c.follow.AtEnd()) }
 
 // gone makes of errors of a connection that a time control has ended.

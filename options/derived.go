@@ -13,7 +13,7 @@ func (o *Sources) definitions() *derive.Set {
 	log := o.opts.DebugLog()
 	if o.derived == nil {
 		o.derived = &derive.Set{Debug: log, Report: o.tell}
-		_ = o.derived.LoadInstalled(o.config()) // what is wrong has been told
+		_ = o.derived.LoadInstalled(o.config()) // mistakes have been reported
 	}
 	if o.derived.Debug != log {
 		o.derived.Debug = log // -D came after an option that loaded definitions
@@ -28,8 +28,8 @@ func (o *Sources) UseDerived(c *pmapi.Context) {
 	}
 }
 
-// AddDerived adds the names of the derived metrics to a name space, but for those that
-// it has already.
+// AddDerived adds the names of the derived metrics to a name space, except those that
+// it already has.
 func (o *Sources) AddDerived(t *pmns.Tree) {
 	for d := range o.definitions().All() {
 		_ = t.Add(d.Name, d.PMID)
@@ -37,18 +37,18 @@ func (o *Sources) AddDerived(t *pmns.Tree) {
 }
 
 // LoadDerived adds the definitions of derived metrics in a list of files and directories to those
-// of all contexts that are opened from then on (pmLoadDerivedConfig(3)). It prints what is wrong
-// with definitions, leaves these out, and returns an error if a file cannot be read.
+// of all contexts that are opened from then on (pmLoadDerivedConfig(3)). It prints the mistakes
+// in definitions, leaves these out, and returns an error if a file cannot be read.
 func (o *Sources) LoadDerived(path string) error {
 	_, err := o.definitions().Load(path)
 	return err
 }
 
 // DefineDerived adds the definition of a derived metric to those of all contexts that are opened from then on
-// (pmRegisterDerivedMetric(3)); UseDerived gives it to one that is open. The error is a [*derive.Error].
+// (pmRegisterDerivedMetric(3)); UseDerived gives it to an open context. The error is a [*derive.Error].
 func (o *Sources) DefineDerived(name, expr string) error { return o.definitions().Add(name, expr) }
 
-// tell prints what is wrong with definitions, as pmprintf(3) does.
+// tell prints the mistakes in definitions, as pmprintf(3) does.
 func (o *Sources) tell(err error) {
 	if err == nil {
 		return

@@ -18,9 +18,9 @@
 //	}
 //
 // This program reads metrics of a collector (-h), of archives (-a), or of agents in the process
-// itself, if getopt.OptLocalPMDA is in its table; each second or at the interval of -t, as
-// often as -s says, within the window of -S, -T, -A and -O, and reports in the zone of -z or -Z. The
-// environment has the same say as options (PCP_HOST, PCP_ARCHIVE and others, see PCPIntro(1)).
-// Its messages and exit status are those of a C program. [getopt.Program] says what else
-// can be chosen, and how a program adds options of its own.
+// itself, if getopt.OptLocalPMDA is in its table; each second or at the interval of -t, as many
+// times as -s sets, within the window of -S, -T, -A and -O, and reports in the zone of -z or -Z. The
+// environment can replace options (PCP_HOST, PCP_ARCHIVE and others, see PCPIntro(1)). Its messages
+// and exit status are those of a C program. [getopt.Program] describes the other choices, and how a
+// program adds options of its own.
 package options

@@ -36,15 +36,15 @@ type localDSO struct {
 	asked      bool // with -K, and not for being among what the collector runs
 }
 
-// A localTable says which agents a local context has: at first those of the
+// A localTable lists the agents of a local context: at first those of the
 // collector's configuration (connectlocal.c).
 type localTable struct {
 	loaded bool
 	list   []localDSO
 }
 
-// SpecLocal changes the table of agents that local contexts have, as -K says. The error is
-// what is wrong with the argument (pmSpecLocalPMDA(3)):
+// SpecLocal changes the table of agents that local contexts have, as -K does. The error
+// describes the mistake in the argument (pmSpecLocalPMDA(3)):
 //
 //	add,domain,path,init
 //	del,domain  or  del,,path
@@ -119,8 +119,8 @@ func (o *Sources) changeLocal(spec string) string {
 }
 
 // loadLocal takes the agents of the collector's configuration into the table. On a
-// host without an installation, where nothing says which file that is, they are those
-// that a collector would run there by itself.
+// host without an installation, where no setting names that file, they are the agents
+// that a collector would run there by default.
 func (o *Sources) loadLocal() error {
 	if o.local.loaded {
 		return nil
@@ -185,10 +185,9 @@ func parseLocal(text, pmdas string) []localDSO {
 	return list
 }
 
-// OpenLocal opens a context on agents in this process (-L): those of this module that go by the
-// names of the table's. Of others it says on standard error that they cannot be
-// had, as the C library does of a DSO that it cannot load: at once if -K asked
-// for them, else when their metrics are asked for.
+// OpenLocal opens a context on agents in this process (-L): those of this module with the names
+// in the table. About others it prints an error on standard error, as the C library does for a
+// DSO that it cannot load: at once if -K named them, else when their metrics are requested.
 func (o *Sources) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 	if err := o.loadLocal(); err != nil {
 		return nil, err
@@ -276,7 +275,7 @@ func (o *Sources) loadNames(path string) (*pmns.Tree, error) {
 	return tree, nil
 }
 
-// find returns our agent for a DSO, or says why there is none.
+// find returns our agent for a DSO, or the reason that there is none.
 func (d *localDSO) find(pmdas string) (builtin.Spec, string) {
 	file, ok := agentOf("", d.path)
 	if ok && !file.OfCollector && strings.HasPrefix(filepath.Base(d.path), "pmda_") {

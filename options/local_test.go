@@ -54,8 +54,8 @@ func localOptions(t testing.TB, conf, names string, args ...string) (o *Options,
 	}, append([]string{"tool"}, args...)), stderr
 }
 
-// TestLocalWithoutPCP has no files of an installation at all, and nothing that says
-// where they are.
+// TestLocalWithoutPCP has no files of an installation at all, and no settings with
+// their paths.
 func TestLocalWithoutPCP(t *testing.T) {
 	o, stderr := localOptions(t, "x 1 pipe\n", "", "-L")
 	none := filepath.Join(t.TempDir(), "none")
@@ -140,7 +140,7 @@ func TestLocalMissing(t *testing.T) {
 }
 
 // TestLocalSilent has files of programs that have gone, and damaged ones: a tool
-// says nothing about them.
+// prints nothing about them.
 func TestLocalSilent(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "mmv"), 0o755); err != nil {
@@ -202,7 +202,7 @@ func TestLocalConf(t *testing.T) {
 		}
 	}
 	const ok, none = "ok ", "No PMCD agent for domain of request "
-	f(ok+ok+none, "cannot find DSO at") // told when it is asked
+	f(ok+ok+none, "cannot find DSO at") // reported on the first request
 	f(none+none+none, "", "-K", "clear")
 	f(none+ok+none, "cannot find DSO at", "-K", "del,60")
 	f(ok+none+none, "cannot find DSO at", "-K", "del,,/x/pmda_simple.so")
@@ -266,7 +266,7 @@ func FuzzLocal(f *testing.F) {
 	})
 }
 
-// TestLocalHelp checks that an installed file of help texts comes before the texts of the agent, for what it has.
+// TestLocalHelp checks that the texts of an installed help file take precedence over those of the agent.
 func TestLocalHelp(t *testing.T) {
 	o, _ := localOptions(t, "simple 253 dso simple_init /x/pmdas/simple/pmda_simple.so\n", "root {\n\tsimple\n}\nsimple {\n\tcolor 253:0:1\n\tnow 253:2:4\n}\n", "-L")
 	dir := filepath.Join(o.config().Get("PCP_PMDAS_DIR"), "simple")

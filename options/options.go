@@ -43,7 +43,7 @@ func Parse(p *getopt.Program, args []string) *Options {
 	return o
 }
 
-// A textError is told as C programs tell it.
+// A textError is printed as in C programs.
 type textError struct{ err error }
 
 func (e *textError) Error() string { return getopt.ErrText(e.err) }
@@ -53,8 +53,8 @@ func (e *textError) Unwrap() error { return e.err }
 func (o *Options) LoadDerived(path string) error { return o.Sources.LoadDerived(path) }
 
 // Open opens a context on the source that the options name, and sets Zone and Window
-// (pmGetContextOptions(3)). If -z or -Z asks for a zone, it says so on standard output unless
-// the program is QuietZone. What is wrong with the time window is an error too. Fatal prints
+// (pmGetContextOptions(3)). If -z or -Z asks for a zone, it prints that on standard output
+// unless the program is QuietZone. A mistake in the time window is an error too. Fatal prints
 // the errors as C programs do.
 func (o *Options) Open(ctx context.Context) (*pmapi.Context, error) {
 	c, err := o.Connect(ctx)
@@ -76,9 +76,9 @@ func (o *Options) prepareTimes(ctx context.Context, c *pmapi.Context) (err error
 	return err
 }
 
-// OpenAll opens a context on each host and each archive that the options name, for a
-// program that is Multi, or the one that Open opens if there is none. Zone is that of the first,
-// and Window what all archives span together.
+// OpenAll opens a context on each host and each archive that the options name, for a program
+// that is Multi, or the context that Open opens if there is none. Zone is that of the first, and
+// Window the span of all archives together.
 func (o *Options) OpenAll(ctx context.Context) (list []*pmapi.Context, err error) {
 	defer func() {
 		if err != nil {

@@ -201,7 +201,7 @@ func (o outcome) String() string {
 // golden has what the C library does with the lines.
 const golden = "testdata/options.golden"
 
-// wanted returns what golden says of each line.
+// wanted returns the golden output for each line.
 func wanted(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(golden)
@@ -226,8 +226,8 @@ func each(f func(line string, env, args []string)) {
 	}
 }
 
-// TestOptions gives the lines to a program with this package, and compares what it
-// does with what the C library does, as TestOptionsOfC has written it down.
+// TestOptions gives the lines to a program with this package, and compares its
+// output with that of the C library, as recorded by TestOptionsOfC.
 func TestOptions(t *testing.T) {
 	want := wanted(t)
 	dir, base := machine(t)

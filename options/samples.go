@@ -14,11 +14,11 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// Watch yields samples of metrics, as [pmapi.Context.Samples] does, when the options want
-// them: at the interval of -t, by default each second, as many as -s says, and of archives in
-// the window of -S, -T, -A and -O. C is a context that Open or OpenAll returned. With -g or -p a time
-// control says when and of which time samples are taken, as it does with other tools; when it
-// changes the zone, that is in o.Zone. The end of the control is the error [ErrControlGone].
+// Watch yields samples of metrics, as [pmapi.Context.Samples] does, when the options want them: at
+// the interval of -t, by default each second, as many as -s sets, and of archives in the window of
+// -S, -T, -A and -O. C is a context that Open or OpenAll returned. With -g or -p a time control
+// determines when and of which time samples are taken, as in other tools; when it changes the zone,
+// that is in o.Zone. The end of the control is the error [ErrControlGone].
 func (o *Options) Watch(ctx context.Context, c *pmapi.Context, metrics ...string) iter.Seq2[pmapi.Sample, error] {
 	return func(yield func(pmapi.Sample, error) bool) {
 		if o.SamplesSet && o.Samples == 0 {

@@ -22,8 +22,9 @@ import (
 type Sources struct {
 	// DialContext makes the connections to collectors; nil means that of net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
-	// Denied is called each time a collector refuses a request, or the values of a metric, since this client has no
-	// right to them; nil means that only the errors tell. Calls may be concurrent, if there are several contexts.
+	// Denied is called each time a collector refuses a request, or the values of a metric, since this client lacks
+	// the permission; nil means that only the errors show it. Calls may be concurrent, if there are several
+	// contexts.
 	Denied func(host string)
 	// Quiet leaves out what the C library prints itself before it returns an error.
 	Quiet bool
@@ -50,8 +51,8 @@ func (o *Sources) flush() error {
 	return nil
 }
 
-// An Error says what could not be done in the words of C programs, which tell causes by
-// the text of their status only. The whole cause is Err.
+// An Error describes a failure in the words of C programs, which give causes only by
+// the text of their status. The whole cause is Err.
 type Error struct {
 	Text string
 	Err  error
@@ -137,7 +138,7 @@ func (o *Sources) OpenArchive(spec string) (*pmapi.ArchiveContext, error) {
 	return c, nil
 }
 
-// archiveOptions returns what the environment says of interpolation.
+// archiveOptions returns the settings for interpolation from the environment.
 func (o *Sources) archiveOptions() pmapi.ArchiveOptions {
 	var opts pmapi.ArchiveOptions
 	opts.Debug = o.opts.DebugLog()
@@ -197,8 +198,8 @@ func (o *Sources) dial(ctx context.Context, name string) (*pmapi.Context, error)
 }
 
 // SetZone returns the time zone in which to report times of c: that of -Z, that
-// of the source with -z, else the local one. With note it says on standard
-// output which zone was asked for, as most tools do (PM_OPTFLAG_STDOUT_TZ).
+// of the source with -z, else the local one. With note it prints the requested
+// zone on standard output, as most tools do (PM_OPTFLAG_STDOUT_TZ).
 func (o *Sources) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*time.Location, error) {
 	zone, err := o.zone(ctx, c, note)
 	if err == nil {
@@ -232,7 +233,7 @@ func (o *Sources) zone(ctx context.Context, c *pmapi.Context, note bool) (*time.
 	return o.program().Local(), nil
 }
 
-// noteZone says that times are those of the zone of a host.
+// noteZone prints that times are in the zone of a host.
 func (o *Sources) noteZone(host, from string) {
 	fmt.Fprintf(o.program().Stdout, "Note: timezone set to local timezone of host \"%s\"%s\n\n", host, from)
 }

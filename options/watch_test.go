@@ -68,7 +68,7 @@ func TestWatch(t *testing.T) {
 	f("-s 1", "store.none", "00:00:00 Unknown metric name")
 }
 
-// TestWatchControl has a time control say when samples are taken.
+// TestWatchControl has a time control determine when samples are taken.
 func TestWatchControl(t *testing.T) {
 	dir := t.TempDir()
 	newArchive(t, filepath.Join(dir, "store"), "cellar", noon)

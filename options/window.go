@@ -13,7 +13,7 @@ import (
 
 // Window returns the time window that the options leave of a source, of which
 // c is the context: of a collector from now on. With Program.Multi and
-// several archives it is what they span together.
+// several archives it is their span together.
 func (o *Sources) Window(ctx context.Context, c *pmapi.Context, loc *time.Location) (pcptime.Window, error) {
 	first, last := pcp.TimestampOf(time.Now()), pcptime.Never
 	if a, ok := c.Archive(); ok {

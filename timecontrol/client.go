@@ -42,8 +42,8 @@ func Dial(ctx context.Context, port int, what Message) (*Client, error) {
 	return Dialer{}.Dial(ctx, port, what)
 }
 
-// Dial connects to the controller at a port of this machine (pmTimeConnect(3)). It
-// says what the follower shows: of what the Source, Delta, Position and Zone, and of archives
+// Dial connects to the controller at a port of this machine (pmTimeConnect(3)). The argument
+// what describes the follower's view with Source, Delta, Position and Zone, and for archives
 // Start and End. If ctx is done before the controller has answered, Dial returns its cause.
 func (d Dialer) Dial(ctx context.Context, port int, what Message) (*Client, error) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
@@ -95,7 +95,7 @@ func (c *Client) Receive(ctx context.Context) (Message, error) {
 	return m, err
 }
 
-// Ack tells the controller that a step is done (pmTimeSendAck(3)).
+// Ack acknowledges to the controller that a step is done (pmTimeSendAck(3)).
 func (c *Client) Ack(position pcp.Timestamp) error {
 	return c.send(Message{Command: Ack, Source: c.source, Position: position})
 }
@@ -110,7 +110,7 @@ func (c *Client) ShowGUI(show bool) error {
 	return c.send(m)
 }
 
-// Extend tells the controller of more archives to show.
+// Extend notifies the controller of more archives to show.
 func (c *Client) Extend(start, end pcp.Timestamp) error {
 	return c.send(Message{Command: Boundary, Source: c.source, Start: start, End: end})
 }

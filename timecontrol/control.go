@@ -28,9 +28,9 @@ type Control struct {
 
 	// The server's mutex guards these.
 	Status
-	joined bool // a follower has said what it shows
+	joined bool // a follower has described its view
 	timer  *time.Timer
-	ticks  int       // counts the timers, so that one that was stopped too late is known
+	ticks  int       // counts the timers, to recognize a timer that was stopped too late
 	due    bool      // a step is due, and waits for followers
 	since  time.Time // of when on
 }
@@ -118,8 +118,7 @@ func (c *Control) SetPosition(t pcp.Timestamp) {
 	})
 }
 
-// SetZone makes followers show times in another zone. The label says where it comes
-// from.
+// SetZone makes followers show times in another zone. The label is its origin.
 func (c *Control) SetZone(zone, label string) {
 	c.do(func() {
 		c.Zone, c.ZoneLabel = zone, label
@@ -158,7 +157,7 @@ func (c *Control) join(m Message) {
 		c.Start, c.End = m.Start, m.End
 		c.Position = c.within(m.Position)
 		if c.State != Stopped {
-			c.after(c.wait()) // it was told to go before there was anything to show
+			c.after(c.wait()) // it was started before there was anything to show
 		}
 		return
 	}
@@ -188,7 +187,7 @@ func (c *Control) message(cmd Command) Message {
 
 func (c *Control) announce(cmd Command) { c.tell(c.message(cmd)) }
 
-// tell sends a message to all followers. Other than a step, it makes up for a step
+// tell sends a message to all followers. Any message except a step replaces a step
 // that was not acknowledged.
 func (c *Control) tell(m Message) {
 	for _, f := range c.s.followers {

@@ -1,5 +1,5 @@
 // Package timecontrol moves tools through time together (pmtime(1), pmTime(3)):
-// a controller says which moment is shown, and each tool that follows it shows
+// a controller sets the moment to show, and each tool that follows it shows
 // that moment.
 //
 //	c, err := timecontrol.Dial(ctx, timecontrol.DefaultPort, timecontrol.Message{
@@ -28,8 +28,8 @@
 // pmtime do, and each step waits until all followers have shown the one before.
 //
 // The protocol is spoken between programs of one machine. A message is the C
-// struct pmTime of systems with 64 bits as it lies in memory, in the machine's
-// order of bytes, with the name of a time zone and its label behind it in some:
+// struct pmTime of 64-bit systems as in memory, in the machine's byte order,
+// followed in some by the name of a time zone and its label:
 //
 //	 0  magic "TIME", length, command, source, state, mode   4 bytes each
 //	24  delta, position, start, end    seconds and microseconds, 8 bytes each

@@ -7,10 +7,10 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Handlers hear of what a controller does besides steps forward (pmTimeControls).
-// What is nil is left out.
+// Handlers are called for the messages of a controller except steps forward
+// (pmTimeControls). Nil handlers are not called.
 type Handlers struct {
-	Resume   func()                                            // it goes on after a stop
+	Resume   func()                                            // it continues after a stop
 	Rewind   func()                                            // it goes back
 	Boundary func()                                            // the end of the archives is reached
 	Position func(at pcp.Timestamp)                            // it is somewhere else in the archives
@@ -20,8 +20,8 @@ type Handlers struct {
 	Seek     func(at pcp.Timestamp, delta time.Duration) error // values of archives are wanted from here on
 }
 
-// A Follower shows what a controller says, as simple tools do (pmTimeStateVector(3)):
-// only steps forward count, the others are acknowledged and passed over.
+// A Follower follows a controller, as simple tools do (pmTimeStateVector(3)): only
+// steps forward count, the others are acknowledged and skipped.
 type Follower struct {
 	c     *Client
 	h     Handlers
@@ -31,7 +31,7 @@ type Follower struct {
 	shown bool          // the controller was asked to show itself
 }
 
-// A phase is what a follower was told last.
+// A phase is the state of a follower.
 type phase int
 
 const (
@@ -108,8 +108,8 @@ func (f *Follower) rewind() {
 	}
 }
 
-// advance takes a step forward. At the end of the archives there is none until
-// the controller was set anew.
+// advance takes a step forward. After the end of the archives it does nothing
+// until the controller is set again.
 func (f *Follower) advance(m Message) error {
 	if f.phase == forward || f.phase == ended {
 		return nil
@@ -146,11 +146,11 @@ func call(fn func()) {
 	}
 }
 
-// Ack says that the last step was shown.
+// Ack acknowledges that the last step was shown.
 func (f *Follower) Ack() error { return f.c.Ack(f.last) }
 
-// AtEnd says that there was nothing to show for the last step, as the archives end
-// there. Further steps forward are passed over until the controller has moved.
+// AtEnd reports that there was nothing to show for the last step, as the archives
+// end there. Further steps forward are skipped until the controller has moved.
 func (f *Follower) AtEnd() error {
 	err := f.Ack()
 	if f.phase != ended {

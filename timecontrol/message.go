@@ -12,19 +12,19 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// DefaultPort is where a controller listens unless told otherwise.
+// DefaultPort is the default port of a controller.
 const DefaultPort = 43334
 
 // MaxZone is the largest length of the name of a time zone and of its label, 511
 // bytes each. The C library writes no names of more than 40.
 const MaxZone = 511
 
-// A Command says what a Message is for.
+// A Command is the purpose of a Message.
 type Command uint32
 
 // Commands (PM_TCTL_*). They are part of the protocol; do not change.
 const (
-	Set      Command = 1 << 0 // PM_TCTL_SET: a follower says what it shows
+	Set      Command = 1 << 0 // PM_TCTL_SET: a follower describes its view
 	Step     Command = 1 << 1 // PM_TCTL_STEP: show Position
 	Zone     Command = 1 << 2 // PM_TCTL_TZ: show times in another zone
 	Change   Command = 1 << 3 // PM_TCTL_VCRMODE: state, delta or position have changed

@@ -25,15 +25,15 @@ const (
 	// patience is how long a step waits for followers that have not shown the one
 	// before. Later steps pass over those until they have.
 	patience = 10 * time.Second
-	// settle is how long a follower that says nothing has for reading the answer to its
-	// first message. The C library takes what has come by then for the answer, so nothing may
+	// settle is the time that a silent follower has for reading the answer to its first
+	// message. The C library takes all bytes received by then for the answer, so nothing may
 	// follow at once.
 	settle = 100 * time.Millisecond
 	// writeTimeout is how long a follower may leave messages unread.
 	writeTimeout = 5 * time.Second
 )
 
-// A Config says how a Server works. The zero Config is right for most.
+// A Config configures a Server. The zero Config suits most.
 type Config struct {
 	// UntilLast ends Serve when the last follower has left, as pmtime ends.
 	UntilLast bool
@@ -60,7 +60,7 @@ type Server struct {
 	last      chan struct{} // closed when the last follower has left
 }
 
-// NewServer returns a server. Hosts are shown from the start on; archives stand still
+// NewServer returns a server. Hosts are shown from the start on; archives are stopped
 // until [Control.Play].
 func NewServer(cfg Config) *Server {
 	if cfg.Log == nil {

@@ -179,7 +179,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// A host goes on by itself: a follower that is late misses steps and holds up nothing.
+// A host continues by itself: a follower that is late misses steps and holds up
+// nothing.
 func TestLive(t *testing.T) {
 	_, port := serve(t, timecontrol.Config{})
 	c, err := timecontrol.Dial(t.Context(), port, timecontrol.Message{Source: timecontrol.Host, Delta: 10 * time.Millisecond})
@@ -208,7 +209,7 @@ func TestUntilLast(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() { done <- timecontrol.NewServer(timecontrol.Config{UntilLast: true}).Serve(t.Context(), l) }()
-	// A connection that says nothing, or nothing good, is not a follower.
+	// A connection that sends nothing, or nothing valid, is not a follower.
 	for _, said := range []string{"", "EMITnonsense"} {
 		conn, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {

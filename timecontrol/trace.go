@@ -40,8 +40,8 @@ func (m *Message) trace(log *debug.Log, call string, conn net.Conn) {
 	log.Printf("%s", b.String())
 }
 
-// commandName returns the name of a command in what is printed, "" if there is no such
-// command.
+// commandName returns the name of a command in the printed lines, "" if there is no
+// such command.
 func commandName(c Command) string {
 	switch c {
 	case Set:
@@ -66,7 +66,7 @@ func commandName(c Command) string {
 	return ""
 }
 
-// portOf returns the port of an address, 0 if it has none.
+// portOf returns the port of an address, 0 if it lacks one.
 func portOf(a net.Addr) int {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.Port
