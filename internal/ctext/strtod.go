@@ -171,7 +171,7 @@ func nanPayload(s string) (length int, payload uint64) {
 	case strings.HasPrefix(digits, "0"):
 		base = 8
 	}
-	// What is too large is the largest, as strconv has it.
+	// A number that is too large becomes the largest, as in strconv.
 	payload, err := strconv.ParseUint(digits, base, 64)
 	if err != nil && payload != math.MaxUint64 {
 		payload = 0

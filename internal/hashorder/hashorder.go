@@ -1,5 +1,5 @@
-// Package hashorder knows the order in which the C tools list what they keep in
-// hash tables. Scripts compare such lists.
+// Package hashorder computes the order in which the C tools list the elements of
+// their hash tables. Scripts compare such lists.
 package hashorder
 
 // Of returns the order of things that were put one by one into a hash table

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Host is what every context says about this host.
+// A Host is the part of the labels of every context that describes this host.
 type Host struct{ Name, Domain, Machine string }
 
 // ReadHost asks the system, with the fallbacks of libpcp's labels.c.
@@ -31,8 +31,8 @@ func ReadHost() Host {
 	return h
 }
 
-// set returns the labels; hashMachine has the machine's identity told as a
-// hash of it.
+// set returns the labels; hashMachine replaces the machine's identity by a hash
+// of it.
 func (h Host) set(container string, hashMachine bool) (pcp.LabelSet, error) {
 	pairs := []string{"hostname", h.Name, "domainname", h.Domain}
 	if hashMachine {

@@ -14,11 +14,11 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Site is what the administrator says about this host in files. It does not
+// A Site is the administrator's description of this host in files. It does not
 // change.
 type Site struct {
 	Set         pcp.LabelSet
-	HashMachine bool // the host's machine-id(5) is not to be told, only a hash of it
+	HashMachine bool // the host's machine-id(5) must not be revealed, only a hash of it
 }
 
 // JSON returns the labels, or "" if there are none.
@@ -71,7 +71,7 @@ func ReadSite(dir string, log *slog.Logger) *Site {
 	return l
 }
 
-// add merges the labels of one file. Directories have none.
+// add merges the labels of one file. Directories are ignored.
 func (l *Site) add(path string, flags pcp.LabelFlags) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil

@@ -15,7 +15,7 @@ type Kind uint
 // Kinds of name spaces.
 const (
 	UTS   Kind = 1 << iota // what the host is called
-	Net                    // network interfaces, and what is in /proc/thread-self/net
+	Net                    // network interfaces, and the files in /proc/thread-self/net
 	Mount                  // the tree of files: all paths
 )
 
@@ -130,8 +130,8 @@ func OnThread(fn func()) {
 			fn()
 			return
 		}
-		// The main thread would not end. What it sees is what /proc/self shows
-		// everybody. While it is locked here fn gets another.
+		// The main thread would not end, and /proc/self shows its namespaces to
+		// everybody. While it is locked here fn gets another thread.
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -22,7 +22,7 @@ func child(t *testing.T) int {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root can make name spaces")
 	}
-	// The shell says when all is in place, and ends with its input.
+	// The shell prints a line when all is in place, and ends with its input.
 	cmd := exec.Command("/bin/sh", "-c", "hostname box-of-test && mount -t tmpfs none /mnt && echo here >/mnt/here && echo ready && read x")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUTS | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
 	in, err := cmd.StdinPipe()

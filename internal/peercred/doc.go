@@ -1,5 +1,5 @@
-// Package peercred knows what the kernel says of the process at the other end of a
-// connection.
+// Package peercred returns the kernel's credentials of the process at the other
+// end of a connection.
 package peercred
 
 // A Cred identifies the process at the other end of a Unix socket.

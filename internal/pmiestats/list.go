@@ -9,13 +9,13 @@ import (
 	"strconv"
 )
 
-// A Process is what a file says, with the number of its process.
+// A Process is the contents of a file, with the number of its process.
 type Process struct {
 	PID int
 	Stats
 }
 
-// Read reads a file. One that a process is still making is an error.
+// Read reads a file. A file that a process is still creating is an error.
 func Read(path string) (Process, error) {
 	f, err := os.Open(path)
 	if err != nil {

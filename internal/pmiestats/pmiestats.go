@@ -1,5 +1,5 @@
-// Package pmiestats has the files in which running pmie processes say what they do: each has one in $PCP_TMP_DIR/pmie, whose
-// name is the number of the process.
+// Package pmiestats reads and writes the files in which running pmie processes report their state: each has one in
+// $PCP_TMP_DIR/pmie, whose name is the number of the process.
 //
 //	f, err := pmiestats.Create(dir, os.Getpid())
 //	f.Write(pmiestats.Stats{Config: path, Rules: 3})
@@ -18,8 +18,8 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// Stats is what a process says of itself (pmiestats_t). The numbers are those of
-// the metrics below pmcd.pmie.
+// Stats is the state that a process reports (pmiestats_t). The numbers are those
+// of the metrics below pmcd.pmie.
 type Stats struct {
 	Config   string  // the first file of rules, "<stdin>" without one
 	Log      string  // "<none>" if there is none
@@ -90,7 +90,7 @@ func (s *Stats) Decode(b []byte) error {
 	return nil
 }
 
-// A File is the file of this process. The zero File ignores what it is given.
+// A File is the file of this process. The zero File ignores all updates.
 type File struct {
 	path string
 	f    *os.File

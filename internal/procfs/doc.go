@@ -6,5 +6,5 @@
 //
 // A [File] stays open and is read from its start each time. The scanners take
 // and return slices of the same buffer and allocate nothing. They accept any
-// bytes: what is not there is reported as such, and nothing panics.
+// bytes: missing fields are reported as such, and nothing panics.
 package procfs

@@ -104,8 +104,8 @@ func (f *File) most() int {
 	return MaxSize
 }
 
-// failed returns an error of an operation. What is missing is looked for often,
-// and is not worth an allocation each time.
+// failed returns an error of an operation. Missing files are looked up often, and
+// are not worth an allocation each time.
 func (f *File) failed(op string, err error) error {
 	if f.err == nil || f.err.Op != op || f.err.Err != err {
 		f.err = &fs.PathError{Op: op, Path: f.path, Err: err}
@@ -113,7 +113,7 @@ func (f *File) failed(op string, err error) error {
 	return f.err
 }
 
-// Close closes the descriptor. A Read after it opens the file anew.
+// Close closes the descriptor. A later Read opens the file again.
 func (f *File) Close() error {
 	if !f.open {
 		return nil
@@ -153,10 +153,10 @@ type Buffer struct {
 	b   []byte
 }
 
-// Read returns the contents of the file at path, which stay valid until the next
-// Read. whole says that the kernel produces the file in one piece, as for
-// [NewWholeFile]. Read does not wait for a pipe that nothing writes to, so that a path may
-// come from outside. The error is that of the system call, or ErrTooLarge.
+// Read returns the contents of the file at path, which stay valid until the next Read.
+// whole means that the kernel produces the file in one piece, as for [NewWholeFile]. Read
+// does not wait for a pipe without a writer, so that a path may be from outside. The error
+// is that of the system call, or ErrTooLarge.
 func (r *Buffer) Read(path string, whole bool) ([]byte, error) {
 	h, err := openAtOnce(path)
 	if err != nil {

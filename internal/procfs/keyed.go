@@ -61,7 +61,7 @@ func (k *Keyed) Parse(b, prefix []byte, set func(col int, v uint64)) {
 			b = b[1:]
 			continue
 		}
-		n = 0 // what is left of a line is a few bytes: faster than bytes.IndexByte
+		n = 0 // the rest of a line is a few bytes: faster than bytes.IndexByte
 		for n < len(b) && b[n] != '\n' {
 			n++
 		}

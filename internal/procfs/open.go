@@ -1,7 +1,7 @@
 package procfs
 
-// An Open is a file that may stay open between readings, for one that the kernel makes
-// anew at each, as most of those of a process. Its zero value is closed.
+// An Open is a file that may stay open between readings, for files that the kernel
+// regenerates at each, like most of those of a process. Its zero value is closed.
 type Open struct {
 	h    handle
 	open bool
@@ -18,8 +18,8 @@ func (o *Open) Close() {
 	}
 }
 
-// ReadKept is [Buffer.Read], but for a file that o keeps open. path is that of the file if o
-// is closed, and is not looked at otherwise. After an error o is closed.
+// ReadKept is [Buffer.Read] for a file that o keeps open. path is that of the file if o is
+// closed, and is ignored otherwise. After an error o is closed.
 func (r *Buffer) ReadKept(o *Open, path string, whole bool) ([]byte, error) {
 	if !o.open {
 		h, err := openAtOnce(path)

@@ -165,7 +165,7 @@ func Float(b []byte) (v float64, rest []byte, ok bool) {
 	return v, rest, true
 }
 
-// Cut is bytes.Cut for a single byte, without blanks around what it returns.
+// Cut is bytes.Cut for a single byte, without blanks around the parts.
 func Cut(b []byte, sep byte) (before, after []byte, ok bool) {
 	i := bytes.IndexByte(b, sep)
 	if i < 0 {

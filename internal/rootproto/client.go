@@ -96,8 +96,8 @@ func (c *Client) connect() error {
 	return nil
 }
 
-// checkHelper reports an error unless who listens is root, or the user of this process: another, who can write to the
-// socket's directory, would otherwise say which processes are containers, and hand over agents of their own.
+// checkHelper returns an error unless the listener is root, or the user of this process: another user, who can write
+// to the socket's directory, could otherwise claim processes to be containers, and supply agents of their own.
 func checkHelper(nc *net.UnixConn) error {
 	cred, err := PeerCred(nc)
 	if errors.Is(err, errors.ErrUnsupported) {

@@ -14,8 +14,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// serve answers one connection after the other with the replies of a script:
-// nil means what is right.
+// serve answers one connection after the other with the replies of a script: nil
+// means the correct one.
 func serve(t *testing.T, answer func(c *Conn, req []byte)) *Client {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rootproto") // short enough for a socket
@@ -116,7 +116,7 @@ func TestClient(t *testing.T) {
 		t.Error(err)
 	}
 	p.In.Close()
-	p.Out.SetReadDeadline(time.Now().Add(time.Minute)) // a plain file has none
+	p.Out.SetReadDeadline(time.Now().Add(time.Minute)) // a plain file has no deadline
 	if b, err := io.ReadAll(p.Out); string(b) != "hello" || err != nil {
 		t.Errorf("through the pipe comes %q, %v", b, err)
 	}

@@ -43,7 +43,7 @@ type Ancillary struct {
 	Cred  *Cred // of the sender, if the socket passes them
 }
 
-// A Cred says who sent something.
+// A Cred identifies the sender of a message.
 type Cred struct{ PID, UID, GID int }
 
 // Close closes the files.

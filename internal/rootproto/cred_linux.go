@@ -18,9 +18,9 @@ func parseCred(m *syscall.SocketControlMessage) (*Cred, bool) {
 	return &Cred{PID: int(u.Pid), UID: int(u.Uid), GID: int(u.Gid)}, true
 }
 
-// PassCred has what comes from c say who sent it (SO_PASSCRED), which is
-// another question than who connected: a collector connects as root and then
-// becomes another user.
+// PassCred makes messages from c carry the credentials of their sender
+// (SO_PASSCRED), who may differ from the user that connected: a collector
+// connects as root and then becomes another user.
 func PassCred(c *net.UnixConn) error {
 	return control(c, func(fd int) error {
 		return syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_PASSCRED, 1)

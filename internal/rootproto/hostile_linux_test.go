@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestTwoSenders has one user send a request but for its end, and another, who may have it done, the rest.
+// TestTwoSenders has one user send a request except its end, and another, who has the permission for it,
+// the rest.
 func TestTwoSenders(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root can send as other users")

@@ -81,8 +81,8 @@ type Info struct {
 }
 
 // A Container is a question about a container, or the answer. A question names
-// a container, or with an empty name a process: the hostname of any is told.
-// In an answer Name is what was asked for: the name of a host or cgroup.
+// a container, or with an empty name a process: the hostname of any is
+// returned. In an answer Name is the requested name: that of a host or cgroup.
 type Container struct {
 	Type   Type
 	Status pcp.Error
@@ -96,8 +96,8 @@ const (
 	IPCPipe   = 2
 )
 
-// A Start asks for an agent to be started, or says that it was. The answer to
-// a pipe agent brings its standard input and output.
+// A Start asks for an agent to be started, or reports that it was. The answer for
+// a pipe agent carries its standard input and output.
 type Start struct {
 	Type   Type
 	Status pcp.Error
@@ -113,7 +113,7 @@ type Stop struct {
 	Type   Type
 	Status pcp.Error
 	PID    int  // of the question: -1 for any that has ended; of the answer: 0 if there is none
-	Code   int  // of the answer: how it ended, as waitpid(2) says
+	Code   int  // of the answer: how it ended, as from waitpid(2)
 	Force  bool // of the question: kill it
 }
 
@@ -200,7 +200,7 @@ func text(h Header, what string, b []byte, n int32, most int) (string, error) {
 	}
 	b = b[:n]
 	if n > 0 && b[n-1] == 0 {
-		b = b[:n-1] // C agents pass on what collectors tell them, end and all
+		b = b[:n-1] // C agents pass on strings of collectors including the terminating NUL
 	}
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		return "", fmt.Errorf("%v PDU: %s has a NUL at %d: %w", h.Type, what, i, pcp.ErrIPC)

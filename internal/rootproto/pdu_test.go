@@ -52,7 +52,7 @@ func TestBytes(t *testing.T) {
 		"0a900000 20000000 00000000 02000000 03000000 00010000 01000000 00000000")
 }
 
-// TestRefused has PDUs that lie.
+// TestRefused has PDUs with false lengths and contents.
 func TestRefused(t *testing.T) {
 	name := (&Container{Type: TypeHostNameReq, Name: "web"}).Append(nil)
 	start := (&Start{Type: TypeStartReq, IPC: IPCPipe, Label: "label", Args: "/a -b"}).Append(nil)

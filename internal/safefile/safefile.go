@@ -18,7 +18,7 @@ var ErrChanged = errors.New("somebody else has changed it meanwhile")
 // file, so that the caller may use words of its own.
 const OpCreate = "create a file beside"
 
-// A Replacement says what a file that Replace writes is like.
+// A Replacement configures a file that Replace writes.
 type Replacement struct {
 	Mode fs.FileMode // permissions of a new file
 	Uid  int         // owner of a new file; -1 for the process's
@@ -30,8 +30,8 @@ type Replacement struct {
 	Keep    bool
 	Lenient bool
 
-	// Writable wants the old file to be one that the process may write to:
-	// the right to its directory alone is not enough.
+	// Writable requires that the process may write to the old file: write
+	// permission for its directory alone is not enough.
 	Writable bool
 
 	// Was is the file as it was read, if it must not have changed since; see

@@ -14,7 +14,7 @@ import (
 // Elsewhere directories are guarded by the system's access lists, and files
 // have no owner to keep.
 
-// CreateLog creates the log at path, for appending. One that was there becomes
+// CreateLog creates the log at path, for appending. An existing log becomes
 // path.prev.
 func CreateLog(path string, perm fs.FileMode) (*os.File, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() {
@@ -96,7 +96,7 @@ func Replace(path string, how Replacement, write func(io.Writer) error) (err err
 	return os.Rename(f.Name(), path)
 }
 
-// A SocketMode says what a socket that Listen makes is like.
+// A SocketMode configures a socket that Listen makes.
 type SocketMode struct {
 	Perm     fs.FileMode
 	Uid, Gid int

@@ -154,7 +154,7 @@ func openParent(path string, follow bool) (d *dir, name string, err error) {
 			target = d.path + "/" + target
 		}
 		d.close()
-		// Not filepath.Clean: ".." after a link is above what it leads to.
+		// Not filepath.Clean: ".." after a link is above the link's target.
 		i := strings.LastIndexByte(strings.TrimRight(target, "/"), '/')
 		parent, name = target[:i+1], strings.Trim(target[i:], "/")
 		if name == "" || name == "." || name == ".." {
@@ -438,7 +438,7 @@ func same(now *unix.Stat_t, was fs.FileInfo) bool {
 // socketProbe is how long a socket that is in the way has to show life.
 const socketProbe = 100 * time.Millisecond
 
-// A SocketMode says what a socket that Listen makes is like.
+// A SocketMode configures a socket that Listen makes.
 type SocketMode struct {
 	Perm     fs.FileMode
 	Uid, Gid int // -1 for the process's
@@ -550,7 +550,7 @@ type listener struct {
 // Addr implements net.Listener.
 func (l *listener) Addr() net.Addr { return l.addr }
 
-// SetUnlinkOnClose says whether Close removes the socket's name; it does unless told otherwise.
+// SetUnlinkOnClose sets whether Close removes the socket's name; the default is true.
 func (l *listener) SetUnlinkOnClose(unlink bool) { l.keep = !unlink }
 
 // Close implements net.Listener. It removes the name first, if it is still that of this socket.

@@ -18,7 +18,7 @@ import (
 // other is a user other than root and us.
 const other = 54321
 
-// A planted is a directory with files that must stay as they are, and one that
+// A planted is a directory with files that must not change, and a directory that
 // others may write to.
 type planted struct {
 	t            *testing.T
@@ -323,7 +323,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReplacePlanted replaces what is planted, or leaves all alone.
+// TestReplacePlanted replaces planted files, or leaves all alone.
 func TestReplacePlanted(t *testing.T) {
 	rootOnly(t)
 	for _, kind := range plants {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Conf is what the SASL library's configuration for an application says,
-// such as /etc/sasl2/pmcd.conf.
+// A Conf is the SASL library's configuration for an application, such as
+// /etc/sasl2/pmcd.conf.
 type Conf struct {
 	Mechanisms   []string // mech_list; nil means all
 	Database     string   // sasldb_path; "" means DefaultDatabase
@@ -19,8 +19,8 @@ type Conf struct {
 // DefaultDatabase is where the SASL library has its accounts.
 const DefaultDatabase = "/etc/sasldb2"
 
-// ParseConf reads a configuration: lines of a key, a colon and a value. What
-// other keys say is the business of others.
+// ParseConf reads a configuration: lines of a key, a colon and a value. Other
+// keys are ignored.
 func ParseConf(r io.Reader) (Conf, error) {
 	var c Conf
 	lines := bufio.NewScanner(io.LimitReader(r, 1<<20))

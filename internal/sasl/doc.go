@@ -3,7 +3,7 @@
 // and SHA-512. It knows bytes only; callers carry them.
 //
 //	c, err := sasl.NewClient("SCRAM-SHA-256 PLAIN", "", "tux", "secret")
-//	first := c.Start()                 // name of the mechanism, and what it begins with
+//	first := c.Start()                 // name of the mechanism, and its initial response
 //	answer, done, err := c.Step(challenge)
 //
 //	s, err := sasl.NewServer(offered, accounts, first)
@@ -12,11 +12,11 @@
 // PCP carries each message as the value of an attribute PDU with key 0. The
 // server begins with the names of its mechanisms, spaces between. The client
 // answers with one of them, a NUL, and the mechanism's initial response if it
-// has one. Challenges and responses follow. What a server has to say with its
-// consent is a challenge of its own, which the client answers with an empty
-// response; a mechanism that ends with a response of the client gets no answer,
-// so that a client learns of a refusal with its first request.
+// has one. Challenges and responses follow. Data that a server sends on success
+// is a challenge of its own, which the client answers with an empty response; a
+// mechanism that ends with a response of the client gets no answer, so that a
+// client learns of a refusal with its first request.
 //
-// Statuses are those of the C library, moved down as PCP does. A refusal does
-// not say whether it was for the name or for the password.
+// Statuses are those of the C library, moved down as PCP does. A refusal does not
+// reveal whether the name or the password was wrong.
 package sasl

@@ -37,7 +37,7 @@ const minIterations = 4096
 const (
 	ErrNoMech   = pcp.ErrNYI - 4  // no mechanism that both have
 	ErrProtocol = pcp.ErrNYI - 5  // a message that cannot be
-	ErrParam    = pcp.ErrNYI - 7  // no user name, or one that cannot be
+	ErrParam    = pcp.ErrNYI - 7  // no user name, or an invalid one
 	ErrServer   = pcp.ErrNYI - 10 // the server did not prove that it knows the account
 	ErrAuth     = pcp.ErrNYI - 13 // not an account, or not its password
 	ErrAuthz    = pcp.ErrNYI - 14 // on behalf of somebody else

@@ -100,7 +100,7 @@ func TestBadDatabase(t *testing.T) {
 	}
 }
 
-// offPage says that the first password lies in another page.
+// offPage marks the first password as stored in another page.
 func offPage(b []byte, page int) []byte {
 	b[page+int(binary.LittleEndian.Uint16(b[page+28:]))] = 3
 	return b

@@ -29,7 +29,7 @@ type Server struct {
 	initial   []byte
 	started   bool
 	steps     int
-	user      string // that the client says to be
+	user      string // that the client claims to be
 	done      bool
 }
 
@@ -66,13 +66,15 @@ func (s *Server) lookup(user string) (scram.StoredCredentials, error) {
 // Mechanism is what the client chose.
 func (s *Server) Mechanism() string { return s.mechanism }
 
-// User is who the client says to be, and once Done tells true is.
+// User is the user that the client claims to be, which is proven once Done
+// returns true.
 func (s *Server) User() string { return s.user }
 
 // Done reports whether the client has proven who it is.
 func (s *Server) Done() bool { return s.done }
 
-// Start returns the first challenge. It is not to be sent if Done then tells true.
+// Start returns the first challenge. It must not be sent if Done then returns
+// true.
 func (s *Server) Start() ([]byte, error) {
 	if s.started {
 		return nil, ErrProtocol

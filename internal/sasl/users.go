@@ -78,7 +78,7 @@ func (u Users) Write(w io.Writer) error {
 	return b.Flush()
 }
 
-// CheckUserName tells what is wrong with the name of an account.
+// CheckUserName returns an error if name cannot be the name of an account.
 func CheckUserName(name string) error {
 	switch {
 	case name == "":

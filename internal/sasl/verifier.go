@@ -12,7 +12,7 @@ import (
 	"github.com/xdg-go/scram"
 )
 
-// A Verifier proves that somebody knows a password and does not tell it: the
+// A Verifier can check that somebody knows a password without revealing it: the
 // salted and hashed form of RFC 5803.
 type Verifier struct {
 	Mechanism  string // a SCRAM mechanism

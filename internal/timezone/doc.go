@@ -1,3 +1,3 @@
-// Package timezone tells the time zone of this host as archives and collectors
-// write it down: in the form of the variable TZ.
+// Package timezone finds the time zone of this host in the form that archives and
+// collectors store: that of the variable TZ.
 package timezone

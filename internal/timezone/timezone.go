@@ -47,7 +47,7 @@ func posix(name string, offset int) string {
 const dir = "/usr/share/zoneinfo/"
 
 // File returns the file of the zone in the database, as TZ takes it
-// (":Europe/Berlin"): where /etc/localtime leads to; "" if that cannot be told.
+// (":Europe/Berlin"): the target of /etc/localtime; "" if unknown.
 func File() string {
 	if tz := os.Getenv("TZ"); strings.HasPrefix(tz, ":") {
 		return tz

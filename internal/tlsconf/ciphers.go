@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A suite is one that crypto/tls has for TLS 1.2, with the words that ciphers(1)
-// selects it by.
+// A suite is a cipher suite of crypto/tls for TLS 1.2, with the words that
+// ciphers(1) selects it by.
 type suite struct {
 	id    uint16
 	name  string // OpenSSL's
@@ -80,9 +80,9 @@ func matching(word string) (ids []uint16, known bool) {
 }
 
 // parseCiphers returns the suites of TLS 1.2 that a list in the language of
-// ciphers(1) selects. Their order says nothing: crypto/tls has its own. Words
-// that it does not know select nothing, as with OpenSSL; but what is to be
-// taken away must be known, and so must be a level of security.
+// ciphers(1) selects. Their order has no meaning: crypto/tls has its own.
+// Unknown words select nothing, as with OpenSSL; but a suite to remove must
+// be known, and so must a level of security.
 func parseCiphers(list string) ([]uint16, error) {
 	var ids []uint16
 	var never []uint16
@@ -125,8 +125,8 @@ func parseCiphers(list string) ([]uint16, error) {
 // suites13 are the suites of TLS 1.3 that crypto/tls always offers.
 var suites13 = []string{"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}
 
-// checkSuites13 looks whether a list of suites of TLS 1.3 can be honoured:
-// crypto/tls cannot be told to do without one of its own.
+// checkSuites13 checks whether a list of suites of TLS 1.3 can be honoured:
+// crypto/tls cannot disable any of its own.
 func checkSuites13(list string) error {
 	given := strings.Split(list, ":")
 	for _, s := range suites13 {

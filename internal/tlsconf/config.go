@@ -35,12 +35,13 @@ func (f *File) base() (*tls.Config, error) {
 }
 
 // Server returns the configuration of a collector: it shows its certificate,
-// asks for the client's, and trusts one that is signed by an authority that the
-// file names, so none if the file names none. It does not insist on one; that is
-// the collector's choice, not the file's. Errors are of type *Error.
+// asks for the client's, and trusts it if an authority that the file names has
+// signed it, so none if the file names none. A client certificate is optional;
+// requiring it is the collector's choice, not the file's. Errors are of type
+// *Error.
 //
-// Not supported, and errors that say so: keys under a passphrase, a choice
-// among the cipher suites of TLS 1.3, @SECLEVEL.
+// Not supported, and reported as errors: keys under a passphrase, a choice among
+// the cipher suites of TLS 1.3, @SECLEVEL.
 func (f *File) Server() (*tls.Config, error) {
 	if f.CertFile == "" {
 		return nil, &Error{"no certificate file found", nil}
@@ -76,9 +77,9 @@ const (
 	AllowServerSelfCert = "PCP_ALLOW_SERVER_SELF_CERT"
 )
 
-// Client returns the configuration of a client that wants to talk to a host.
-// It checks who answers as the file says: see the package comment. getenv is
-// asked for what relaxes that. Errors are of type *Error.
+// Client returns the configuration of a client that connects to a host. It
+// verifies the server as the file requires: see the package comment. getenv
+// is for the variables that relax that. Errors are of type *Error.
 func (f *File) Client(host string, getenv func(string) string) (*tls.Config, error) {
 	cfg, err := f.base()
 	if err != nil {
@@ -99,8 +100,9 @@ func (f *File) Client(host string, getenv func(string) string) (*tls.Config, err
 		return nil, err
 	}
 	if cert != nil {
-		// The certificate is shown to any server that asks, whatever authorities the
-		// server says it trusts, as OpenSSL does: the server is to refuse it.
+		// The certificate is sent to any server that asks, regardless of the
+		// authorities that the server trusts, as OpenSSL does: the server must
+		// refuse it.
 		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert, nil }
 	}
 	// What crypto/tls checks by itself is all or nothing.
@@ -235,7 +237,7 @@ func (f *File) trusted() (*x509.CertPool, error) {
 
 // addDir adds the certificates of a directory that has been prepared with
 // openssl rehash: files with names of eight hexadecimal digits and a number.
-// OpenSSL looks at no others, and finds no fault with what is not there.
+// OpenSSL looks at no others, and ignores missing files.
 func addDir(pool *x509.CertPool, dir string) {
 	names, err := filepath.Glob(filepath.Join(escapeGlob(dir), "[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f].[0-9]*"))
 	if err != nil {

@@ -14,11 +14,11 @@
 //	tls-ciphers, tls-ciphersuites               up to TLS 1.2, and of TLS 1.3
 //	tls-verify-clients                          true or yes has a client check the collector
 //
-// The last means what it says here, not what its name says: it is what PCP's
-// library makes of it. A client of that library checks nothing without it, and
-// never whether the certificate is that of the host it wanted. So do ours, so that
-// a file serves both. For a client that checks both, set a key that PCP's library
-// does not know and ignores:
+// The last has the meaning described here, not that of its name: PCP's library
+// gives it this meaning. A client of that library checks nothing without it, and
+// never whether the certificate is that of the wanted host. Ours does the same, so
+// that a file serves both. For a client that checks both, set a key that PCP's
+// library does not know and ignores:
 //
 //	tls-verify-server = true
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// Limits of what is read.
+// Limits of the files read.
 const (
 	maxFile  = 1 << 20  // a tls.conf, a certificate chain, a key
 	maxCA    = 16 << 20 // trusted certificates, in a file or all files of a directory
@@ -33,7 +33,8 @@ type File struct {
 	VerifyServer                  string // tls-verify-server, which only we know
 }
 
-// An Error tells what cannot be used. Text is what PCP's library says of it.
+// An Error is about a setting that cannot be used. Text is the message of PCP's
+// library.
 type Error struct {
 	Text string
 	Err  error // more, or nil
@@ -50,7 +51,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ReadFile reads a tls.conf. One that is not there has no settings.
+// ReadFile reads a tls.conf. A missing file has no settings.
 func ReadFile(path string) (*File, error) {
 	b, err := readFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {

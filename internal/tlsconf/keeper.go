@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// A Keeper holds what a collector speaks TLS with, and reads it anew when
+// A Keeper holds the TLS configuration of a collector, and reads it again when
 // certificates were renewed.
 type Keeper struct {
 	path string
@@ -38,7 +38,7 @@ func (k *Keeper) load(f *File) error {
 	return nil
 }
 
-// Config is for the collector. Each handshake has what was read last.
+// Config is for the collector. Each handshake uses the latest files read.
 func (k *Keeper) Config() *tls.Config { return k.base }
 
 // Reload reads all files again. If that fails, all stays as it was.

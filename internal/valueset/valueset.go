@@ -1,5 +1,5 @@
-// Package valueset knows how the values of a result lie in bytes. A PDU of the
-// protocol and a record of an archive have them in the same form, behind heads
+// Package valueset encodes and decodes the values of a result. A PDU of the
+// protocol and a record of an archive have them in the same form, after heads
 // that differ:
 //
 //	head    time, and how many sets follow
@@ -44,14 +44,14 @@ func Padded(n int) int { return (n + 3) &^ 3 }
 // everywhere, so do we, and captures compare byte for byte.
 func Pad(b []byte, n int) []byte { return append(b, "~~~"[:-n&3]...) }
 
-// At returns the offset in the contents of the block that a word of a set
-// stands for. It may be anything.
+// At returns the offset in the contents of the block that a word of a set refers
+// to. It may be anything.
 func At(word uint32) int { return int(int64(word)*4 - Base) }
 
 // Word is the inverse of [At].
 func Word(at int) uint32 { return uint32((at + Base) / 4) }
 
-// SplitHead returns what the head of a block says: the type of the value, and
+// SplitHead returns the fields of the head of a block: the type of the value, and
 // the length of the block.
 func SplitHead(head uint32) (t pcp.Type, n int) { return pcp.Type(head >> 24), int(head & MaxBlock) }
 
@@ -115,7 +115,7 @@ func AppendBytes(b []byte, t pcp.Type, data []byte) []byte {
 	return Pad(b, n)
 }
 
-// A Kind says what a result lies in. There are few differences.
+// A Kind is the container of a result. There are few differences.
 type Kind int
 
 const (
@@ -124,11 +124,11 @@ const (
 
 	// Record is a record of an archive. A block whose length is not that of its
 	// number has bytes: very old archives have no types in blocks, which is 0,
-	// Type32, and only the descriptor says what they are. Events are looked into.
+	// Type32, and only the descriptor has the type. Events are checked.
 	Record
 )
 
-// An Error says what is wrong with contents at an offset.
+// An Error describes a mistake in contents at an offset.
 type Error struct {
 	Offset int
 	Text   string
@@ -148,7 +148,7 @@ func errorAt(off int, format string, args ...any) error {
 func Fits(n int32, bytes int) bool { return n >= 0 && uint64(n)*SetHead <= uint64(bytes) }
 
 // extent returns where n sets end that begin at head, and how many values they
-// have: what is to come, before it gets memory.
+// have, before memory is allocated for them.
 func extent(body []byte, head, n int) (end, values int, err error) {
 	end = head
 	for range n {
@@ -361,7 +361,7 @@ func Shift(sets []byte, n, words int) {
 	}
 }
 
-// DecodeValue decodes the block that a word of a set in a record stands for. It
+// DecodeValue decodes the block that a word of a set in a record refers to. It
 // may be anywhere in the contents.
 func DecodeValue(v *pcp.Value, body []byte, word uint32) error {
 	d := decoder{body: body, left: len(body), kind: Record}
@@ -369,7 +369,7 @@ func DecodeValue(v *pcp.Value, body []byte, word uint32) error {
 }
 
 // A decoder decodes the blocks of contents, from offset first to their end. Each
-// byte may be used once: blocks that overlap would let a short record stand for
+// byte may be used once: blocks that overlap would let a short record represent
 // a result of any size.
 type decoder struct {
 	body  []byte

@@ -26,8 +26,8 @@ func TestRelease(t *testing.T) {
 	f("v0.1.0+dirty", Number)
 }
 
-// TestNumber keeps the number one that scripts can compare, and the change log
-// honest about it.
+// TestNumber checks that scripts can compare the number, and that the change log
+// agrees with it.
 func TestNumber(t *testing.T) {
 	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(Number) {
 		t.Errorf("Number is %q, want three numbers", Number)

@@ -1,4 +1,4 @@
-// Package agenttest compares an agent with one that a collector serves, for tests.
+// Package agenttest compares an agent with an agent of a collector, for tests.
 package agenttest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// An Agent is what can be compared.
+// An Agent is an agent that can be compared.
 type Agent interface {
 	pmda.Agent
 	pmda.NameSpacer
@@ -200,8 +200,8 @@ func (r *Real) Instances(t testing.TB, a pmda.Agent, indom pcp.InDom) {
 	}
 }
 
-// Values compares the values of metrics, or why there are none. Those of IDs are compared
-// if there are none in ids. same may say that a difference is meant.
+// Values compares the values of metrics, or the errors in their place. The metrics of IDs
+// are compared if ids is empty. same may accept a difference that is intended.
 func (r *Real) Values(t testing.TB, a pmda.Agent, same func(id pcp.PMID, got, want string) bool, ids ...pcp.PMID) {
 	t.Helper()
 	if len(ids) == 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // Values are values as text by the names of metrics and instances. A metric without
-// instances has one that is called ""; an error is the value of the instance "!".
+// instances has one named ""; an error is the value of the instance "!".
 type Values map[string]map[string]string
 
 // String has a line for each value, in order.

@@ -1,5 +1,5 @@
 // Package await has tests wait for processes, files and conditions. Each wait has a limit, and a test
-// that reaches it fails with what it waited for and what the process printed.
+// that reaches it fails with the awaited condition and the output of the process.
 //
 //	cmd := exec.Command(exe, "-f")
 //	cmd.Stderr = new(bytes.Buffer)
@@ -28,7 +28,7 @@ const Limit = 2 * time.Minute
 // pause is the time between two looks at a condition.
 const pause = 5 * time.Millisecond
 
-// Until waits for a condition. The test fails at once if that takes longer than Limit; what is the condition in words.
+// Until waits for a condition. The test fails at once if that takes longer than Limit; what names the condition.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	until(t, Limit, what, ok)
@@ -43,7 +43,7 @@ func until(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-// File waits for a file and returns what it holds, which is not empty.
+// File waits for a file and returns its contents, which are not empty.
 func File(t testing.TB, path string) string {
 	t.Helper()
 	var text []byte
@@ -54,8 +54,8 @@ func File(t testing.TB, path string) string {
 	return string(text)
 }
 
-// Exit waits for a process that was started, and returns what cmd.Wait returns. If the process runs longer than
-// Limit, it is ended, and the test fails at once with what it printed as far as cmd keeps that: in a
+// Exit waits for a process that was started, and returns the result of cmd.Wait. If the process runs longer
+// than Limit, it is ended, and the test fails at once with its output as far as cmd keeps that: in a
 // bytes.Buffer or strings.Builder. A Go program prints its goroutines before it ends.
 func Exit(t testing.TB, cmd *exec.Cmd) error {
 	t.Helper()

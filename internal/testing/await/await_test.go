@@ -47,7 +47,8 @@ func failure(t *testing.T, fn func(testing.TB)) string {
 	return r.said
 }
 
-// TestChildThatDoesNotEnd is ended, and the failure has what it printed and where it is.
+// TestChildThatDoesNotEnd has a child that is ended, and the failure has its output and
+// goroutines.
 func TestChildThatDoesNotEnd(t *testing.T) {
 	var out bytes.Buffer
 	cmd := exec.Command(os.Args[0])

@@ -8,9 +8,9 @@
 //		err = a.Restore()
 //	}
 //
-// What is drawn depends on the seed and on the files alone, so that a damage
-// that a test reports can be made again. A Damage is also a plain struct, which
-// a table of tests can hold, and whose String is Go source of it.
+// The drawn damages depend only on the seed and the files, so that a damage in
+// a test's report can be reproduced. A Damage is also a plain struct, which a
+// table of tests can hold, and whose String is Go source of it.
 package damage
 
 import (
@@ -24,7 +24,7 @@ import (
 	"sync"
 )
 
-// A Kind says what is done to the bytes of a file.
+// A Kind is the kind of change to the bytes of a file.
 type Kind int
 
 // The kinds of damage.
@@ -46,7 +46,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// A Damage is what is done to one file of an archive.
+// A Damage is a change to one file of an archive.
 type Damage struct {
 	File  string // behind the base name: ".0", ".meta.xz"
 	Kind  Kind
@@ -66,8 +66,8 @@ func (d Damage) String() string {
 	return fmt.Sprintf("{File: %q, Kind: %v, At: %d, Bytes: %q}", d.File, d.Kind, d.At, d.Bytes)
 }
 
-// Of returns a damaged copy of the contents of a file. What is beyond the end
-// of the file has no effect.
+// Of returns a damaged copy of the contents of a file. A change beyond the end of
+// the file has no effect.
 func (d Damage) Of(b []byte) []byte {
 	at := max(0, min(d.At, len(b)))
 	end := min(len(b), at+max(0, d.N))
@@ -94,13 +94,13 @@ func (d Damage) Of(b []byte) []byte {
 // An Archive is a copy of an archive, to be damaged.
 type Archive struct {
 	Base  string   // the path that tools are given
-	Files []string // what is behind Base in the names of the files, sorted
+	Files []string // the suffixes after Base in the names of the files, sorted
 
 	whole   map[string][]byte
 	damaged []string
 }
 
-// fileOf matches what is behind the base name of an archive.
+// fileOf matches the suffix after the base name of an archive.
 var fileOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.(?:meta|index|\d+)(?:\.\w+)?$`) })
 
 // Copy copies the files of the archive base into a directory.
@@ -150,7 +150,7 @@ func (a *Archive) Apply(d Damage) error {
 	return os.WriteFile(a.Base+d.File, d.Of(b), 0o600)
 }
 
-// Restore makes the files what they were.
+// Restore restores the files.
 func (a *Archive) Restore() error {
 	for _, file := range a.damaged {
 		if err := os.WriteFile(a.Base+file, a.whole[file], 0o600); err != nil {
@@ -187,10 +187,10 @@ func draw(rnd *rand.Rand, file string, size int) Damage {
 	if size > 0 {
 		d.At = rnd.IntN(size)
 		if rnd.IntN(8) == 0 {
-			d.At = rnd.IntN(min(size, 1024)) // the label, and what is behind it
+			d.At = rnd.IntN(min(size, 1024)) // the label, and the bytes after it
 		}
 	}
-	// Words of the format lie at multiples of 4 in most files.
+	// Words of the format are at multiples of 4 in most files.
 	if rnd.IntN(2) == 0 {
 		d.At &^= 3
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// patience is how long goroutines have to end. One that is told to does so at once, but on a busy
+// patience is the maximum time for goroutines to end. They end at once when asked, but on a busy
 // machine that can take a while.
 const patience = time.Minute
 

@@ -1,4 +1,4 @@
-// Package longtest says whether tests run in their long form.
+// Package longtest reports whether tests run in their long form.
 //
 // Every test that has a short form for each change and a long one for each
 // release asks this package, so that one variable selects the long form of all:
@@ -6,7 +6,7 @@
 //	PCP_TEST_LONG=1 go test ./cmd/internal/testing/difftest
 //
 // Tests that draw at random take their seed from here as well. It is 1 unless
-// PCP_TEST_SEED says otherwise; PCP_TEST_SEED=now draws a new one, which the
+// PCP_TEST_SEED sets another; PCP_TEST_SEED=now draws a new one, which the
 // test logs.
 package longtest
 

@@ -17,7 +17,7 @@ const (
 	pmnsDir  = "/var/lib/pcp/pmns"
 )
 
-// A realAgent says how a private collector runs one of the real agents.
+// A realAgent describes how a private collector runs one of the real agents.
 type realAgent struct {
 	domain int
 	line   string // of pmcd.conf, from the type on; %s is the private pmdas directory
@@ -44,7 +44,7 @@ func realAgents() map[string]realAgent {
 }
 
 // linkAgents makes dir a directory of agents like the system's, with links to
-// its files; what is shipped as source is made: the help files of simple,
+// its files; parts shipped as source are built: the help files of simple,
 // trivial and sample, and the programs of the first two. Configurations are
 // copies, which the test may change.
 func linkAgents(t testing.TB, dir string, names []string) {
@@ -86,8 +86,8 @@ func linkAgents(t testing.TB, dir string, names []string) {
 	}
 }
 
-// buildAgent compiles an agent from the source that is shipped as an example,
-// and its help files. What it built is kept in the user's cache directory.
+// buildAgent compiles an agent from the source that is shipped as an example, and
+// its help files. The results are kept in the user's cache directory.
 func buildAgent(t testing.TB, name string, a realAgent) string {
 	t.Helper()
 	dir := filepath.Join(pmdasDir, name)

@@ -7,7 +7,7 @@
 //	c, err := pmapi.Dial(ctx, d.TCP)
 //
 // The tools are looked for in the directory that PCP_ORACLE names, else where
-// packages install them. Where they are not, tests skip and say so; with
-// PCP_ORACLE or CI set they fail instead, so that a CI run cannot skip by mistake.
+// packages install them. Without them, tests skip with a message; with PCP_ORACLE
+// or CI set they fail instead, so that a CI run cannot skip by mistake.
 // PCP_ORACLE=none hides the real tools from the tests.
 package oracle

@@ -19,11 +19,12 @@ import (
 // startTimeout bounds how long a collector may take to answer for its agents.
 const startTimeout = 2 * time.Minute
 
-// Config says what a private collector is to run.
+// Config configures a private collector.
 type Config struct {
 	Agents []string // of pmcd, linux, proc, mmv, xfs, jbd2, kvm, sample, simple, trace, trivial; nil means pmcd and sample
 	// Lines are more lines of pmcd.conf, as "myagent 400 pipe binary /path/to/it -d 400";
-	// $PMDAS is PMCD.PMDAs. One that names an agent of Agents says how that one is run.
+	// $PMDAS is PMCD.PMDAs. A line that names an agent of Agents replaces the line of
+	// that agent.
 	Lines  []string
 	PMNS   string   // name space of what Lines start: a pmns(5) text with a root
 	Access string   // the [access] section without its head; "" allows everything
@@ -175,7 +176,7 @@ func (d *PMCD) Pause(t testing.TB) {
 	}
 }
 
-// Resume has a collector go on after Pause.
+// Resume lets a collector continue after Pause.
 func (d *PMCD) Resume(t testing.TB) {
 	t.Helper()
 	if err := resume(d.cmd.Process); err != nil {
@@ -204,7 +205,7 @@ func (d *PMCD) stop() bool {
 	case <-time.After(time.Minute):
 		good = false
 	}
-	// What is left of its process group are agents that did not notice.
+	// The rest of its process group are agents that did not notice.
 	killGroup(pid)
 	<-d.done
 	d.cmd = nil
@@ -250,8 +251,8 @@ func (d *PMCD) writeConf(t testing.TB) {
 	must(t, os.WriteFile(d.Dir+"/pcp.conf", []byte(b.String()), 0o644))
 }
 
-// WritePMCDConf replaces the configuration by what cfg says; SIGHUP makes the
-// collector read it. The name space stays as it is.
+// WritePMCDConf replaces the configuration by that of cfg; SIGHUP makes the
+// collector read it. The name space does not change.
 func (d *PMCD) WritePMCDConf(t testing.TB, cfg Config) {
 	t.Helper()
 	d.writePMCDConf(t, cfg)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// FreePort returns a TCP port for a program that cannot be told to take any:
-// no program listens on it, the kernel does not hand it out, and until the test
+// FreePort returns a TCP port for a program that cannot choose a free one: no
+// program listens on it, the kernel does not hand it out, and until the test
 // ends FreePort returns it to no other test, of this process or another.
 func FreePort(t testing.TB) int {
 	t.Helper()
@@ -52,8 +52,8 @@ func portRange() (first, last int) {
 	return 20000, 32767
 }
 
-// claimPort locks the file that stands for a port; the lock ends with the file
-// or the process.
+// claimPort locks the file that represents a port; the lock ends with the file or
+// the process.
 func claimPort(port int) (*os.File, bool) {
 	dir := filepath.Join(os.TempDir(), "go-pcp-test-ports")
 	if err := os.Mkdir(dir, 0o777); err == nil {

@@ -10,7 +10,7 @@ import (
 // pause stops a process where it is.
 func pause(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
 
-// resume has a process that was stopped go on.
+// resume lets a stopped process continue.
 func resume(p *os.Process) error { return p.Signal(syscall.SIGCONT) }
 
 // killGroup kills the process group that pid leads.

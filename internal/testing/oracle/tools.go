@@ -46,7 +46,8 @@ func Path(tool string) string {
 	return ""
 }
 
-// installed tells once whether the real tools are here, and if not why.
+// installed checks once whether the real tools are installed, and returns the
+// reason if not.
 var installed = sync.OnceValue(func() error {
 	path := Path("pminfo")
 	if os.Getenv("PCP_ORACLE") == hidden {
@@ -73,8 +74,8 @@ func Require(t testing.TB) {
 	}
 }
 
-// Missing skips a test that cannot run without some part of the real PCP, and says why. With
-// PCP_ORACLE or CI set it fails instead.
+// Missing skips a test that cannot run without some part of the real PCP, with the reason
+// why. With PCP_ORACLE or CI set it fails instead.
 func Missing(t testing.TB, why string) {
 	t.Helper()
 	for _, name := range []string{"PCP_ORACLE", "CI"} {

@@ -1,5 +1,5 @@
-// Pducapture sits between two programs that speak PCP's protocol, passes on
-// what they say, and writes each PDU as annotated text (see wire.Dump).
+// Pducapture is a relay between two programs that speak PCP's protocol, and
+// writes each PDU as annotated text (see wire.Dump).
 //
 // Between clients and a collector:
 //
@@ -8,11 +8,11 @@
 // It listens on a port of its own, puts its number in place of PORT in the
 // command, runs the command, and ends with it.
 //
-// Between a collector and an agent it stands in pmcd.conf in the agent's place:
+// Between a collector and an agent it takes the agent's place in pmcd.conf:
 //
 //	sample 29 pipe binary /path/pducapture -agent -o out.txt -- /path/pmdasample -d 29
 //
-// Lines with ">" head what goes to the collector or agent, "<" what it says.
+// Lines with ">" begin PDUs to the collector or agent, "<" those from it.
 // Captures serve as tests of package wire.
 package main
 
@@ -123,7 +123,8 @@ func (c *capture) agent(args []string) error {
 		sent <- errors.Join(err, in.Close())
 	}()
 	err = c.relay("<", os.Stdout, out)
-	// The agent is gone, and we with it: the collector need not say more.
+	// The agent is gone, and this program ends too: the collector need not send
+	// more.
 	select {
 	case e := <-sent:
 		err = errors.Join(err, e)

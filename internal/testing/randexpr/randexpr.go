@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Writer writes expressions over the metrics that it was told of.
+// A Writer writes expressions over the metrics that were added to it.
 type Writer struct {
 	r       *rand.Rand
 	metrics []pcp.Desc
@@ -32,8 +32,8 @@ func New(seed, stream uint64) *Writer {
 	}
 }
 
-// Add tells w of a metric and of the instances of its domain. It reports
-// whether expressions may have it: each PMID counts once, and not every name can stand in an expression.
+// Add adds a metric and the instances of its domain to w. It reports whether expressions may have it:
+// each PMID counts once, and not every name can be in an expression.
 func (w *Writer) Add(name string, d pcp.Desc, insts []pcp.Instance) bool {
 	if w.names[d.PMID] != "" || slices.ContainsFunc(strings.Split(name, "."), reserved) {
 		return false
@@ -46,10 +46,10 @@ func (w *Writer) Add(name string, d pcp.Desc, insts []pcp.Instance) bool {
 	return true
 }
 
-// Len returns how many metrics w was told of.
+// Len returns the number of metrics added to w.
 func (w *Writer) Len() int { return len(w.metrics) }
 
-// reserved reports whether a name cannot stand in an expression.
+// reserved reports whether a name cannot be in an expression.
 func reserved(s string) bool { return s == "type" || s == "semantics" || s == "units" }
 
 func (w *Writer) pick(list ...string) string { return list[w.r.IntN(len(list))] }

@@ -15,7 +15,7 @@ type Dir struct {
 	Path string
 }
 
-// Write makes a file with this text, and the folders that it lies in.
+// Write makes a file with this text, and its folders.
 func (d Dir) Write(name, text string) {
 	d.T.Helper()
 	path := filepath.Join(d.Path, name)
@@ -27,7 +27,8 @@ func (d Dir) Write(name, text string) {
 	}
 }
 
-// Read returns the text of a file. If there is none, the test fails and goes on.
+// Read returns the text of a file. If there is none, the test fails and
+// continues.
 func (d Dir) Read(name string) string {
 	d.T.Helper()
 	text, err := os.ReadFile(filepath.Join(d.Path, name))

@@ -34,7 +34,7 @@ type CA struct {
 // A Pair is a certificate and its key, in files.
 type Pair struct{ File, Key string }
 
-// A Want says what a certificate is to be. The zero Want is that of a client.
+// A Want describes a certificate to make. The zero Want is that of a client.
 type Want struct {
 	Hosts   []string // names and addresses
 	Expired bool

@@ -53,7 +53,7 @@ func Main(m *testing.M) {
 }
 
 // Ask puts questions to the real library and returns an answer to each. The
-// program, testdata/vocab.c, says what it can be asked.
+// program, testdata/vocab.c, documents the questions.
 func Ask(t testing.TB, questions []string) []string {
 	t.Helper()
 	oracle.Require(t)
