@@ -125,7 +125,7 @@ func TestArchiveContext(t *testing.T) {
 }
 
 // record writes an archive of a counter with two instances, the second of which
-// comes 20 s after the start, labels and help text.
+// appears 20 s after the start, labels and help text.
 func record(t testing.TB) (path string, start pcp.Timestamp) {
 	t.Helper()
 	must := func(err error) {

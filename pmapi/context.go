@@ -16,8 +16,8 @@ import (
 //
 // A request ends when its context.Context does, or with pcp.ErrTimeout when
 // the collector takes longer than the request time-out. The answer is then
-// still on the way, so the connection is given up: what follows returns
-// pcp.ErrIPC until [Context.Reconnect]. So does a connection that broke.
+// still on the way, so the connection is given up: later requests return
+// pcp.ErrIPC until [Context.Reconnect], as after a broken connection.
 type Context struct {
 	src     source // with all that is laid over it
 	names   *named // these are two of the layers
@@ -64,8 +64,8 @@ func (c *Context) lock(ctx context.Context) error {
 
 func (c *Context) unlock() { <-c.turn }
 
-// Close ends the context (pmDestroyContext(3)). A request that is under way
-// fails; what follows returns pcp.ErrNoContext.
+// Close ends the context (pmDestroyContext(3)). A request under way fails; later
+// requests return pcp.ErrNoContext.
 func (c *Context) Close() error {
 	if u := c.derived.uses.Load(); u != nil {
 		u.b.Closed()
@@ -103,8 +103,8 @@ func (c *Context) Kind() SourceKind { return c.src.kind() }
 
 // Reconnect replaces the connection, whether broken or good
 // (pmReconnectContext(3)). The profile stays and is sent again. After a failed
-// attempt the collector is left alone for a while, 5, 10, 20, 40, then 80 s or
-// as PMCD_RECONNECT_TIMEOUT lists; a call before that fails at once. Failures
+// attempt no other is made for a while, 5, 10, 20, 40, then 80 s or as
+// PMCD_RECONNECT_TIMEOUT lists; a call before that fails at once. Failures
 // have the status -ETIMEDOUT.
 func (c *Context) Reconnect(ctx context.Context) error {
 	if err := c.lock(ctx); err != nil {
@@ -158,8 +158,8 @@ func (c *Context) lendProfile() profile {
 	return c.profile
 }
 
-// overlays lays over a source what every context has besides it. The order
-// matters: each sees the names and metrics of those below it.
+// overlays layers the features that every context has over a source. The order
+// matters: each layer sees the names and metrics of those below it.
 func overlays(base source) (*derived, *named) {
 	names := &named{source: base}
 	d := &derived{source: newEvents(names), plain: names}

@@ -13,12 +13,11 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// UseDerived gives the context the derived metrics of set, besides those of the
-// source and after them; where names are the same, that of the source counts. Contexts
-// may share a set. Why a definition makes no sense at this source goes to
-// report, a [*derive.SemanticError], when its metric is first asked for; nil
-// discards it. UseDerived may be called at any time; with a nil set it takes
-// the metrics away.
+// UseDerived adds the derived metrics of set to the context, after those of the
+// source; where names are the same, that of the source counts. Contexts may share a
+// set. If a definition makes no sense at this source, report is called with a
+// [*derive.SemanticError] when its metric is first requested; a nil report discards
+// it. UseDerived may be called at any time; with a nil set it removes the metrics.
 //
 // A derived metric is like any other: it has a PMID, a descriptor, help text, the
 // instances and labels of its operands' domain, and values in fetches and groups. Only
@@ -35,10 +34,10 @@ func (c *Context) UseDerived(set *derive.Set, report func(error)) {
 }
 
 // AddDerived defines the metric name by an expression in this context only
-// (pmAddDerivedMetric(3)). It may have the name of one of [Context.UseDerived],
-// which it hides. The error is a [*derive.Error] if the expression cannot be
-// parsed or lacks an operand, a [*derive.SemanticError] if it makes no sense for
-// what its operands are. Reconnect forgets the metric.
+// (pmAddDerivedMetric(3)). It may have the name of a metric of
+// [Context.UseDerived], which it hides. The error is a [*derive.Error] if the
+// expression cannot be parsed or lacks an operand, a [*derive.SemanticError] if
+// it makes no sense for its operands. Reconnect forgets the metric.
 func (c *Context) AddDerived(ctx context.Context, name, expr string) error {
 	if err := c.lock(ctx); err != nil {
 		return err
@@ -51,8 +50,8 @@ func (c *Context) AddDerived(ctx context.Context, name, expr string) error {
 }
 
 // RemoveDerived removes a metric of [Context.AddDerived] (pmUnregisterDerived(3)),
-// pcp.ErrName if there is none. One of [Context.UseDerived] that it hid shows again;
-// [derive.Set.Remove] removes those, in all contexts at once.
+// pcp.ErrName if there is none. A metric of [Context.UseDerived] that it hid is
+// visible again; [derive.Set.Remove] removes those, in all contexts at once.
 func (c *Context) RemoveDerived(ctx context.Context, name string) error {
 	if err := c.lock(ctx); err != nil {
 		return err
@@ -88,7 +87,7 @@ type derived struct {
 	below operands // of the request under way
 }
 
-// A derivedUse is what UseDerived was called with.
+// A derivedUse has the arguments of UseDerived.
 type derivedUse struct {
 	set    *derive.Set
 	report func(error)
@@ -364,7 +363,7 @@ func (d *derived) descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) e
 	if err := b.Descs(ctx, ids, descs); err != nil {
 		return err
 	}
-	// The source is not asked for what b knows, bound or not.
+	// The source is not asked for metrics that b knows, bound or not.
 	var rest []pcp.PMID
 	var places []int
 	bad := -1

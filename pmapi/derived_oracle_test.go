@@ -18,8 +18,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/randexpr"
 )
 
-// derivedScript prints what the C library makes of the metrics d.m0, d.m1, ...
-// in an archive, or with an @ before it of a host: descriptors, then three samples.
+// derivedScript prints the C library's results for the metrics d.m0, d.m1, ... in
+// an archive, or with an @ before it of a host: descriptors, then three samples.
 const derivedScript = `
 import sys, struct
 import pcp.pmapi as p
@@ -68,7 +68,7 @@ for s in range(3):
     ctx.pmFreeResult(r)
 `
 
-// derivedText is what derivedScript prints, by our library.
+// derivedText returns the output of derivedScript as by our library.
 func derivedText(t *testing.T, c *Context, n int) string {
 	t.Helper()
 	ctx := t.Context()
@@ -250,7 +250,7 @@ func TestDerivedOracle(t *testing.T) {
 	if _, err := os.Stat(suite); err != nil {
 		t.Skipf("the QA suite of PCP is not installed: %v", err)
 	}
-	// What C takes from memory that was never written, where there is no value.
+	// Where there is no value, C reads memory that was never written.
 	garbage := func(expr string) bool { return strings.HasPrefix(expr, "max") || strings.HasPrefix(expr, "min") }
 	for _, name := range []string{"ok-foo", "ok-bigbin", "ok-interp", "sample-secs"} {
 		if compareDerived(t, suite+"archives/"+name, handwritten, garbage) < 10 {

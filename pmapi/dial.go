@@ -58,8 +58,8 @@ type Dialer struct {
 	// Warn is called with a message for each bad value found in the
 	// environment, which is then ignored; nil discards it.
 	Warn func(msg string)
-	// Debug prints what its options ask for about connections, requests and
-	// answers; nil prints nothing.
+	// Debug prints lines about connections, requests and answers that its options
+	// select; nil prints nothing.
 	Debug *debug.Log
 }
 
@@ -74,7 +74,7 @@ type DialError struct {
 	Err  error // what happened
 }
 
-// Error names the collector and what happened.
+// Error returns the name of the collector and the cause.
 func (e *DialError) Error() string {
 	return fmt.Sprintf("connect to collector %q: %v", HidePassword(e.Spec), e.Err)
 }

@@ -170,7 +170,7 @@ func TestHandshake(t *testing.T) {
 		if err != nil {
 			return
 		}
-		// An answer shows that what came before was read.
+		// An answer shows that all earlier bytes were read.
 		if _, err := c.LookupName(t.Context(), "demo.count"); err != nil {
 			t.Error(err)
 		}

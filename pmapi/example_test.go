@@ -75,8 +75,8 @@ func ExampleDial_refused() {
 	// true
 }
 
-// What Values does, step by step: programs that fetch again and again do the first two
-// once. The metrics are those of an agent in this process.
+// The steps of Values: programs that fetch repeatedly do the first two once. The
+// metrics are those of an agent in this process.
 func ExampleContext_Fetch() {
 	agent, err := simple.New(simple.Config{})
 	if err != nil {

@@ -294,7 +294,7 @@ func StartDemo() (addr string, stop func()) {
 // Record is record, for the tests of the other package.
 func Record(t testing.TB) (path string, start pcp.Timestamp) { return record(t) }
 
-// LeavesOf collects what Traverse yields.
+// LeavesOf collects the names from Traverse.
 func LeavesOf(ctx context.Context, c *Context, name string) (names []string, err error) {
 	for name, err := range c.Traverse(ctx, name) {
 		if err != nil {

@@ -53,8 +53,8 @@ func (c *Context) FetchInto(ctx context.Context, ids []pcp.PMID, res *pcp.Result
 	return c.fetch(ctx, ids, res, false)
 }
 
-// FetchRaw is FetchInto for programs that pass on what comes as bytes. What a collector sent is in raw
-// if it can be used as it is: then res has no sets but the time, and raw is valid until the
+// FetchRaw is FetchInto for programs that relay results as bytes. The bytes from a collector are in
+// raw if they can be used unchanged: then res has no sets but the time, and raw is valid until the
 // context's next call. Otherwise raw is empty, as with derived metrics and other sources than
 // collectors, and the values are in res.
 func (c *Context) FetchRaw(ctx context.Context, ids []pcp.PMID, raw *wire.RawResult, res *pcp.Result) (Changes, error) {

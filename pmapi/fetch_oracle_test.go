@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// What fetches return, with profiles, errors and values of every type.
+// The results of fetches, with profiles, errors and values of every type.
 func TestFetchOracle(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample", "simple"}})
 	names := []string{
@@ -162,7 +162,8 @@ func setView(vs *pcp.ValueSet) view {
 	return v
 }
 
-// What heeds the profile and what does not (Table 3.1 of the Programmer's Guide).
+// The calls that use the profile and those that do not (Table 3.1 of the
+// Programmer's Guide).
 func TestProfileScopeOracle(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{})
 	ctx := t.Context()

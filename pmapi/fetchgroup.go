@@ -23,7 +23,7 @@ type FetchGroup struct {
 	structs  []*GroupStruct
 	names    map[pcp.InDom]map[int32]string
 	whole    bool               // the group has derived metrics, and so all instances fetched
-	profiled map[pcp.InDom]bool // domains of which the profile has what the group wants
+	profiled map[pcp.InDom]bool // domains whose wanted instances are in the profile
 	res      [2]pcp.Result      // the newest at cur, the one before at 1-cur
 	cur      int
 	hasPrev  bool

@@ -34,8 +34,8 @@ func TestFetchGroupEventsOracle(t *testing.T) {
 		{"sample.event.records", "fungus", "sample.event.param_aggregate", pcp.TypeU32},
 	}
 	in, _ := json.Marshal(reqs)
-	// Each side has a collector of its own: what comes depends on how often
-	// events were fetched before.
+	// Each side has its own collector: the events depend on the number of earlier
+	// fetches.
 	const fetches = 6
 	out := oracle.Python(t, oracle.StartPMCD(t, oracle.Config{}).Env, `
 import sys, json

@@ -22,7 +22,7 @@ type GroupStruct struct {
 // A FieldError is an error in a field of a struct.
 type FieldError struct {
 	Field  string // its name
-	Metric string // what its tag asks for
+	Metric string // from its tag
 	Err    error
 }
 
@@ -39,9 +39,9 @@ type structField struct {
 	fill         func() error
 }
 
-// AddStruct adds to the group what the fields of a struct ask for, and has Fetch set
-// these. The struct is what dst points to; it belongs to the group during Fetch. A
-// tag of a field is a text as [Context.Samples] takes them:
+// AddStruct adds to the group the metrics in the tags of the fields of a struct, and
+// has Fetch set the fields. dst points to the struct; it belongs to the group during
+// Fetch. The tag of a field has the form of the metrics of [Context.Samples]:
 //
 //	type disks struct {
 //		Load   float64            `pcp:"kernel.all.load[1 minute]"`
@@ -52,9 +52,9 @@ type structField struct {
 //	}
 //
 // A field is a string or a number (int, int32, int64, uint, uint32, uint64, float32,
-// float64), for a metric with a single value or with one instance in the tag; a
-// pointer to one of these; or a map of these by the external names of the instances. Types may
-// have names of the program's own, but not behind a pointer or in a map; structs may be embedded.
+// float64), for a metric with a single value or with one instance in the tag; a pointer to one of
+// these; or a map of these by the external names of the instances. The program may define names
+// for the types, but not behind a pointer or in a map; structs may be embedded.
 //
 // If there is no value, a field is zero, a pointer nil, and a map lacks the key:
 // Missing has the reason. A first rate is missing, for example. An instance that
@@ -166,7 +166,7 @@ const (
 	shapeMap                  // values by instance
 )
 
-// A binder is what bindField needs to know of a field.
+// A binder has the arguments of bindField for a field.
 type binder struct {
 	ctx   context.Context
 	g     *FetchGroup
@@ -175,8 +175,8 @@ type binder struct {
 	field reflect.Value
 }
 
-// bindField adds to the group what a field asks for, and returns what sets the field.
-// T is the type of its values without their name.
+// bindField adds the metric of a field to the group, and returns a function that sets
+// the field. T is the type of its values without their name.
 func bindField[T comparable](b binder, typ pcp.Type, get func(pcp.Value) T) (func() error, error) {
 	if b.shape == shapeMap {
 		return bindMap(b, typ, get)

@@ -295,8 +295,8 @@ func TestFetchGroupArchive(t *testing.T) {
 	}
 }
 
-// TestFetchGroupDerived has a group of a metric without instances that is computed of one with some: these
-// have to be fetched too.
+// TestFetchGroupDerived has a group of a metric without instances that is computed from a metric with
+// instances: these must be fetched too.
 func TestFetchGroupDerived(t *testing.T) {
 	fake := newCollector()
 	var profile wire.Profile

@@ -357,7 +357,7 @@ type login struct {
 	askPassword   func(ctx context.Context, username, realm string) (string, error)
 }
 
-// security is what a host knows of TLS.
+// security is the TLS state of a host.
 type security struct {
 	enforced bool // no connection without it (PM_CTXFLAG_SECURE)
 	relaxed  bool // with it where the collector has it (PM_CTXFLAG_RELAXED)

@@ -26,9 +26,9 @@ func (h *host) loginFlags(features wire.Features) (wire.Features, error) {
 // maxAuthSteps is how many challenges of a collector are answered.
 const maxAuthSteps = 8
 
-// authenticate proves to the collector who the user is, if that was agreed in
-// flags and is not known from a Unix socket (secureconnect.c:
-// __pmAuthClientNegotiation). By a method like PLAIN a refusal comes in
+// authenticate authenticates the user to the collector, if that was agreed in
+// flags and the user is not known from a Unix socket (secureconnect.c:
+// __pmAuthClientNegotiation). With a method like PLAIN a refusal arrives in
 // answer to the first request.
 func (h *host) authenticate(ctx context.Context, flags wire.Features, unix bool) error {
 	if flags&wire.FeatureCredsReqd != 0 && unix || flags&(wire.FeatureAuth|wire.FeatureCredsReqd) == 0 {
@@ -111,8 +111,7 @@ func (h *host) askLogin(ctx context.Context) error {
 	return err
 }
 
-// sendAuth sends a message. What follows the first bytes of it, up to the offset secret, must not
-// be shown.
+// sendAuth sends a message. Its bytes from the offset secret on must not be shown.
 func (h *host) sendAuth(message []byte, secret int) error {
 	attr := &wire.Attr{Value: message}
 	h.trace.attr("__pmSendAttr", attr, secret)

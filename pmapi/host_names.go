@@ -10,9 +10,9 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// maxRequest is how long a request for many names or descriptors grows before
-// the rest goes into another; the C library stays below the server's limit by
-// the same margin (pmns.c: pmLookupName_ctx).
+// maxRequest is the maximum length of a request for many names or descriptors
+// before the rest is sent in another; the C library stays below the server's
+// limit by the same margin (pmns.c: pmLookupName_ctx).
 const maxRequest = wire.MaxInbound - 1024
 
 // lookupNames asks in requests of at most maxRequest bytes.

@@ -67,7 +67,7 @@ func (c *collector) proxied(t testing.TB, hello string, env map[string]string) (
 	return d, dialled, asked
 }
 
-// TestProxy goes by way of a proxy.
+// TestProxy connects by way of a proxy.
 func TestProxy(t *testing.T) {
 	f := func(spec string, env map[string]string, dialled, asked string) {
 		t.Helper()

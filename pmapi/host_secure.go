@@ -20,7 +20,7 @@ type TLSError struct {
 	Err  error  // more, or nil
 }
 
-// Error is Text, and what more is known.
+// Error returns Text and the details.
 func (e *TLSError) Error() string {
 	if e.Err == nil {
 		return e.Text
@@ -95,7 +95,7 @@ func (h *host) secure(flags wire.Features, unix bool) error {
 	return nil
 }
 
-// A pduRecords writes each PDU as a record of its own, or several. The C
+// A pduRecords writes each PDU as one separate record, or several. The C
 // collector waits for its socket even if there is another PDU in the record
 // that it has just read.
 type pduRecords struct{ *tls.Conn }
@@ -160,7 +160,7 @@ func (h *host) tlsConfig() (*tls.Config, error) {
 	return file.Client(name, h.security.settings.Getenv)
 }
 
-// A readAhead is a connection of which some has been read.
+// A readAhead is a connection with bytes that have already been read.
 type readAhead struct {
 	net.Conn
 	first []byte

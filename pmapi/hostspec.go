@@ -49,7 +49,7 @@ func (e *SpecError) Error() string {
 func (e *SpecError) Unwrap() error { return pcp.ErrGeneric }
 
 // Detail returns the two lines, with a caret under the culprit, that the C
-// functions hand out as their error message, with * for a password.
+// functions return as their error message, with * for a password.
 func (e *SpecError) Detail() string {
 	pad := []byte(e.Spec[:e.Offset])
 	for i, c := range pad {
@@ -176,8 +176,8 @@ func (p *specParser) hosts() ([]HostPort, error) {
 	var hosts []HostPort
 	first := p.pos
 	for {
-		// No host at all is for the caller to judge. After @ the C library
-		// takes what ends a host for its first character, or reads past the
+		// The caller judges a missing host. After @ the C library takes the
+		// delimiter of a host for its first character, or reads past the
 		// end (spec.c: parseHostSpec); we want a name there.
 		start := p.pos
 		var name string

@@ -43,7 +43,7 @@ func (set *localAgents) names() (*pmns.Tree, error) {
 	return set.tree, nil
 }
 
-// A localAgent is an agent and what makes its calls.
+// A localAgent is an agent and the state for its calls.
 type localAgent struct {
 	LocalAgent
 	turn chan struct{} // holds a token while a call is under way
@@ -60,7 +60,7 @@ type local struct {
 	closed bool
 	met    []*localAgent // those that know the client
 
-	// What follows is of the request under way.
+	// The following fields are of the request under way.
 	parts []*localPart // of fetches, reused
 	idle  *localCall   // reused
 	picks []localPick
@@ -104,7 +104,7 @@ func askLocal[T any](ctx context.Context, l *local, a *localAgent, fn func(ctx c
 }
 
 // call makes a call of an agent. If it returns an error, fn may still run, so the
-// caller must not use what fn writes to.
+// caller must not use the variables that fn writes.
 func (l *local) call(ctx context.Context, a *localAgent, fn func(ctx context.Context) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -155,8 +155,8 @@ type localCall struct {
 	done  chan error // has room for one
 }
 
-// errExited is what becomes of a call in which the agent ends the goroutine, as
-// a test does that fails there.
+// errExited is the error of a call in which the agent ends the goroutine, like a
+// test that fails there.
 var errExited = errors.New("agent did not return from a call")
 
 func (c *localCall) run() {
@@ -264,7 +264,7 @@ func (l *local) rest() {}
 
 func (l *local) pduCounts() (sent, received PDUCounts) { return sent, received }
 
-// A localPart is what one agent has to do with a fetch.
+// A localPart is the part of one agent in a fetch.
 type localPart struct {
 	agent   *localAgent // nil if there is none
 	domain  int

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// split finds out which agents have to do with a fetch.
+// split splits a fetch into the parts of agents.
 func (l *local) split(ids []pcp.PMID) []*localPart {
 	n := 0
 	l.picks = l.picks[:0]

@@ -215,7 +215,7 @@ func TestLocalNames(t *testing.T) {
 		t.Errorf("three names: %v, %v", ids, err)
 	}
 
-	// Another name space has its own names, of agents that are there and not.
+	// Another name space has its own names, of present and missing agents.
 	tree, err := pmns.Parse(strings.NewReader("root {\n a 101:0:0\n d 102:*:*\n gone 103:*:*\n z 102:0:0\n}\n"), "test", true)
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A MetricSpec names a metric, where to get it and of which instances
-// (pmMetricSpec).
+// A MetricSpec names a metric, its source and instances (pmMetricSpec).
 type MetricSpec struct {
 	Kind   SourceKind
 	Source string // host or archive

@@ -112,7 +112,8 @@ func (c *Context) NameID(ctx context.Context, id pcp.PMID) (string, error) {
 
 // NameAll returns all names of a metric (pmNameAll(3)), or pcp.ErrPMID if there
 // is no name. Like Children and Traverse it leaves out names that are not made
-// of ASCII letters, digits, underscores and dots, whatever the source sends.
+// of ASCII letters, digits, underscores and dots, even if the source sends
+// them.
 func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {
 	if err := c.lock(ctx); err != nil {
 		return nil, err

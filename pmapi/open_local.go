@@ -24,7 +24,7 @@ type LocalOptions struct {
 	Container string       // the container that agents are to report on, "" for the host
 	LabelsDir string       // where the site's labels are (PCP_SYSCONF_DIR), "" for none
 	Log       *slog.Logger // what agents panic with; nil discards
-	Debug     *debug.Log   // prints what its options ask for about the context; nil prints nothing
+	Debug     *debug.Log   // prints lines about the context that its options select; nil prints nothing
 
 	// Names loads the name space. It is called at the first lookup, and again at
 	// the next one if it returned an error, which that lookup then returns. Nil
@@ -40,7 +40,7 @@ type LocalOptions struct {
 // [Context.UseNameSpace] set a name space, and in both cases those that agents look up below
 // a dynamic root (pmda.DynamicNamer).
 //
-// Each context, and each of its duplicates, is a client of its own to the agents. An agent gets
+// Each context, and each of its duplicates, is a separate client to the agents. An agent gets
 // one call at a time from them; it must not serve anyone else at the same time. A call that
 // takes longer than its context.Context allows is abandoned: its caller gets an error, and
 // others wait until the agent has returned from it. A call whose context.Context cannot end is

@@ -30,7 +30,7 @@ func (n *named) use(t *pmns.Tree) {
 	n.loaded.Store(&loadedNames{n.namesIn(t), t})
 }
 
-// tree returns what use was called with last.
+// tree returns the argument of the last call of use.
 func (n *named) tree() *pmns.Tree {
 	if l := n.loaded.Load(); l != nil {
 		return l.tree
@@ -68,8 +68,8 @@ func (n *named) location() Location {
 	return n.source.location()
 }
 
-// An overlay is a source with metrics of its own on top of those below it:
-// here are their names. What embeds it answers for the metrics themselves.
+// An overlay is a source with its own metrics on top of those below it. It
+// handles their names; the type that embeds it provides the metrics themselves.
 type overlay struct {
 	source
 	tree *pmns.Tree // of its own metrics
@@ -154,8 +154,9 @@ func fillRest[In any, Out comparable](in []In, out []Out, null Out, fill func([]
 	return err
 }
 
-// events are a source with the metrics event.flags and event.missed, for what
-// event records have besides their parameters. They never have values of their own.
+// events are a source with the metrics event.flags and event.missed, for the fields
+// that event records have besides their parameters. They never have values of their
+// own.
 type events struct{ overlay }
 
 func newEvents(src source) *events { return &events{overlay{src, pmns.Events()}} }

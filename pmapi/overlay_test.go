@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// TestSourcesStayApart holds that a Context does not look behind its source:
-// what a kind of source does of its own is a method of source.
+// TestSourcesStayApart checks that a Context does not depend on the type of its
+// source: behavior that differs is a method of source.
 func TestSourcesStayApart(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {

@@ -67,7 +67,7 @@ func (p PendingFetch) Finish(ctx context.Context, res *pcp.Result) (Changes, err
 	return changes, err
 }
 
-// pending is what a host knows of a fetch that was started.
+// pending is the state of a fetch that was started.
 type pending struct {
 	want     wire.Type
 	until    time.Time // how long ready waits

@@ -76,7 +76,7 @@ func TestStartFetch(t *testing.T) {
 		t.Error(err)
 	}
 
-	// What cannot be asked for in this way is not.
+	// Metrics that cannot be fetched in this way are refused.
 	if _, started, err := c.StartFetch(t.Context(), []pcp.PMID{pcp.NewPMID(pcp.DomainDynamic, 0, 1)}, time.Now()); started || err != nil {
 		t.Errorf("a derived metric: %t, %v", started, err)
 	}

@@ -24,7 +24,7 @@ type Poller struct {
 	done bool      // first is closed
 }
 
-// NewPoller returns a Poller of what c.Samples(ctx, o, metrics...) yields.
+// NewPoller returns a Poller of the samples of c.Samples(ctx, o, metrics...).
 func (c *Context) NewPoller(o SampleOptions, metrics ...string) *Poller {
 	return &Poller{c: c, o: o, metrics: metrics, first: make(chan struct{})}
 }

@@ -202,7 +202,7 @@ func (r *recording) lastInstance(indom pcp.InDom, name string) (int32, error) {
 	return rec.Instances[i].Inst, nil
 }
 
-// findInstance returns the index of the instance that name selects: the one of
+// findInstance returns the index of the instance that name selects: the instance with
 // exactly that name, or else the first that matches. If there is none, it returns -1.
 func findInstance(list []pcp.Instance, name string) int {
 	part := -1

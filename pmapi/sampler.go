@@ -47,7 +47,7 @@ type sampled struct {
 
 	first, end int // its values in the sample
 
-	code pcp.Error // what err is about
+	code pcp.Error // the metric of err
 	err  error
 }
 

@@ -77,9 +77,9 @@ type SampleOptions struct {
 // Missing values are left out, such as that of an instance that has gone, or a rate in the first
 // sample, after a gap of an archive, or of a counter that fell.
 //
-// The sample is valid until the next one; [Sample.Clone] keeps it. The loop
-// has a context of its own, made by [Context.Dup]: the profile and the time of c have
-// no effect and do not change, and c may be used and closed meanwhile.
+// The sample is valid until the next one; [Sample.Clone] keeps it. The loop has its
+// own context, made by [Context.Dup]: the profile and the time of c have no effect
+// and do not change, and c may be used and closed meanwhile.
 //
 // # Errors
 //
@@ -160,8 +160,8 @@ func (s *sampler) wait(ctx context.Context, p *pace) error {
 	return err
 }
 
-// awaitTurn waits until the next sample of archives is wanted, and goes to its time. It
-// returns pcp.ErrEOL at the end of the turns.
+// awaitTurn waits until the next sample of archives is wanted, and moves to its time.
+// It returns pcp.ErrEOL at the end of the turns.
 func (s *sampler) awaitTurn(ctx context.Context, a *ArchiveContext, at *pcp.Timestamp) error {
 	before := *at
 	var err error
@@ -171,7 +171,7 @@ func (s *sampler) awaitTurn(ctx context.Context, a *ArchiveContext, at *pcp.Time
 		return err
 	}
 	if at.Compare(before) <= 0 {
-		s.forget() // of what comes later there are no rates
+		s.forget() // there are no rates after this
 	}
 	return a.SetMode(ctx, ModeInterp, at, s.o.Interval)
 }

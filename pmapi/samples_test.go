@@ -172,7 +172,7 @@ func sampleText(s Sample, err error) string {
 	return text
 }
 
-// TestSamplesOfHost goes through what happens to a loop over a live source.
+// TestSamplesOfHost checks the events of a loop over a live source.
 func TestSamplesOfHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newChanging()
@@ -192,7 +192,7 @@ func TestSamplesOfHost(t *testing.T) {
 		var got []string
 		for s, err := range c.Samples(ctx, SampleOptions{}, "demo.count,rate", "demo.nope", "demo.load", "demo.name", "demo.load[two 2]") {
 			if len(got) == 0 {
-				c.Close() // the loop has a context of its own
+				c.Close() // the loop has its own context
 			}
 			got = append(got, sampleText(s, err))
 			if change := changes[len(got)]; change != nil {

@@ -242,7 +242,7 @@ func TestSecureHostile(t *testing.T) {
 	}
 }
 
-// TestPDURecords has each PDU be a write of its own.
+// TestPDURecords has each PDU be a separate write.
 func TestPDURecords(t *testing.T) {
 	one := wire.Append(nil, 0, &wire.DescReq{PMID: 1})
 	two := wire.Append(nil, 0, &wire.Profile{})

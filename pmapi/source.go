@@ -113,5 +113,5 @@ func (p profile) selection() *pcp.Profile {
 	return p.Profile
 }
 
-// errClosed is what requests of a closed source return.
+// errClosed is the error of requests of a closed source.
 var errClosed = fmt.Errorf("context is closed: %w", pcp.ErrNoContext)

@@ -56,7 +56,8 @@ func (s *stream) Read(b []byte) (int, error) {
 	return s.try(s.raw.Read, s.read, b)
 }
 
-// Write implements io.Writer. It waits only for what cannot be written at once.
+// Write implements io.Writer. It waits only for bytes that cannot be written at
+// once.
 func (s *stream) Write(b []byte) (int, error) {
 	if s.raw == nil {
 		return s.conn.Write(b)

@@ -18,7 +18,7 @@ type trace struct {
 	log    *debug.Log
 	handle int // -1 before there is a context
 
-	// What dumps look up names in. While they do, nothing else is printed.
+	// The source in which dumps look up names. Meanwhile nothing else is printed.
 	lookup source
 	quiet  bool
 }
@@ -46,7 +46,7 @@ func (t *trace) share(h *host) {
 	}
 }
 
-// duplicated prints what came of pmDupContext.
+// duplicated prints the result of pmDupContext.
 func (t *trace) duplicated(src source, err error) {
 	if t == nil {
 		return
@@ -100,7 +100,7 @@ func (t *trace) enter(format string, args ...any) {
 	}
 }
 
-// leave prints what the call returned: n and what more is known, or an error.
+// leave prints the result of the call: n and more details, or an error.
 func (t *trace) leave(err error, n int, more string) {
 	switch {
 	case !t.on(debug.PMAPI):

@@ -12,11 +12,12 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// What a connection prints of TLS, of who the user is and of its attributes. Secrets
-// are never printed: a payload ends after the name of its mechanism.
+// The lines of a connection about TLS, authentication and attributes. Secrets are
+// never printed: a payload ends after the name of its mechanism.
 
-// attr prints an attribute that is about to be sent, or has come, with -D attr. Of its
-// value only what precedes the offset secret is shown, and dots for the rest.
+// attr prints an attribute that is about to be sent, or was received, with -D attr.
+// Only the bytes of its value before the offset secret are shown, and dots for the
+// rest.
 func (t *trace) attr(call string, a *wire.Attr, secret int) {
 	if !t.on(debug.Attr) {
 		return
@@ -44,7 +45,7 @@ func (t *trace) auth(format string, args ...any) {
 	}
 }
 
-// authBegins prints which method is to be taken.
+// authBegins prints the selected method.
 func (t *trace) authBegins(h *host) {
 	if !t.on(debug.Auth) {
 		return
@@ -83,7 +84,7 @@ func (t *trace) authFails(call string, err error) {
 	}
 }
 
-// authEnds prints what came of authentication.
+// authEnds prints the result of authentication.
 func (t *trace) authEnds(user string, err error) {
 	switch {
 	case !t.on(debug.Auth):

@@ -101,7 +101,7 @@ func (t *trace) pdu(call string, conn net.Conn, h wire.Header, body []byte) {
 func wordOf(b []byte) uint32 { return binary.NativeEndian.Uint32(b) }
 
 // isContainer reports whether the body of a PDU of attributes names a container:
-// others have to do with who the user is.
+// others are about the user.
 func isContainer(body []byte) bool {
 	return len(body) >= 4 && wire.AttrKey(binary.BigEndian.Uint32(body)) == wire.AttrContainer
 }
@@ -114,7 +114,7 @@ func (h *host) name() string {
 	return h.socket
 }
 
-// connected prints that there is a connection on which nothing was read so far.
+// connected prints that a connection exists, of which nothing was read so far.
 func (t *trace) connected(conn net.Conn) {
 	if t.on(debug.Context) {
 		t.printf("__pmSetSocketIPC: fd=%d\nIPC table fd(PDU version):\n", fdOf(conn))
@@ -150,7 +150,8 @@ func (t *trace) creds(creds []wire.Cred) {
 	}
 }
 
-// connection prints what came of connecting: to a socket, or to one of several ports.
+// connection prints the result of connecting: to a socket, or to one of several
+// ports.
 func (t *trace) connection(h *host, path string, ports []int, err error) {
 	if !t.on(debug.Context) {
 		return
@@ -176,7 +177,7 @@ func (t *trace) connection(h *host, path string, ports []int, err error) {
 	t.table(h.conn)
 }
 
-// byProxy prints what came of connecting by way of a proxy.
+// byProxy prints the result of connecting by way of a proxy.
 func (t *trace) byProxy(h *host, where string, err error) {
 	proxy, _, _ := net.SplitHostPort(h.proxy)
 	if err != nil {

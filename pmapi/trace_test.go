@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// masks hide what differs from one run to the next.
+// masks hide text that differs from one run to the next.
 var masks = []*regexp.Regexp{
 	regexp.MustCompile(`0x[0-9a-f]{9,}`), regexp.MustCompile(`\[\d+\](pm(?:Xmit|Get)PDU)`), regexp.MustCompile(`fd=-?\d+`),
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A MetricValue is a value with what belongs to it.
+// A MetricValue is a value with its metric, descriptor and instance.
 type MetricValue struct {
 	Metric   string
 	Instance string // external name, "" for a metric with a single value
@@ -46,7 +46,7 @@ func (c *Context) Values(ctx context.Context, names ...string) iter.Seq2[MetricV
 				known, of = append(known, id), append(of, names[i])
 				continue
 			}
-			// Each bad name has a reason of its own.
+			// Each bad name has its own reason.
 			why := err
 			if len(names) > 1 {
 				if _, why = c.LookupName(ctx, names[i]); why == nil {

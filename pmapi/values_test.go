@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// What cannot be had comes with an error; the others follow.
+// A failed metric yields an error; the others follow.
 func ExampleContext_Values() {
 	agent, err := simple.New(simple.Config{})
 	if err != nil {

@@ -19,14 +19,14 @@
 //
 // The order is that of pmRecordControl(3): hosts are added and their configurations
 // written; then On starts a logger for each of them; and Off, Detach and Report talk to
-// these, to all or to one. What comes out of order fails with an error that is
+// these, to all or to one. A call out of order fails with an error that is
 // syscall.EINVAL. A logger that has ended, or does not listen, is pcp.ErrIPC.
 //
 // # Files
 //
 // In the directory of the folio, XXXXXX being six letters and digits:
 //
-//	XXXXXX                       what Session.Replay was given, if the creator can replay
+//	XXXXXX                       the data written to Session.Replay, if the creator can replay
 //	XXXXXX.HOST.config           configuration of pmlogger
 //	XXXXXX.HOST.log              its messages
 //	XXXXXX.HOST.{0,meta,index}   the archive

@@ -39,7 +39,7 @@ type Host struct {
 	config *os.File
 	args   []string
 
-	// The mutex of the session guards what follows.
+	// The mutex of the session guards the following fields.
 	state  state
 	pipe   *os.File // to the logger; nil if it does not listen
 	pid    int
@@ -53,7 +53,7 @@ func (h *Host) path(end string) string { return filepath.Join(h.s.dir, h.base+en
 // Name returns the name by which the host was added.
 func (h *Host) Name() string { return h.name }
 
-// Archive returns the path of the archive, without what ends the names of its files.
+// Archive returns the path of the archive, without the suffixes of its files.
 func (h *Host) Archive() string { return h.path("") }
 
 // LogFile returns the path of the file with the messages of the logger.

@@ -30,8 +30,8 @@ type Config struct {
 	// Replay means that the creator can replay the recording from the data
 	// written to Session.Replay.
 	Replay bool
-	// Logger is the path of the program that records. It is called by the name
-	// pmlogger, by which the program pcp knows what to be. "" means pmlogger in
+	// Logger is the path of the program that records. It is run with the name
+	// pmlogger, which selects the tool in the program pcp. "" means pmlogger in
 	// PCP_BINADM_DIR, or else pmlogger or pcp in PATH.
 	Logger string
 	// Env is the environment of loggers; nil means that of this process.
@@ -89,7 +89,8 @@ func Setup(path string, cfg Config) (*Session, error) {
 	return s, nil
 }
 
-// oneLine checks a text that is to be a line, or one word, for others.
+// oneLine checks a text that must be a single line, or a single word, for other
+// programs.
 func oneLine(what, text string, word bool) error {
 	problem := ""
 	switch {
@@ -165,7 +166,7 @@ func (s *Session) writeFolio() error {
 }
 
 // Replay returns where to write the configuration with which the creator replays the
-// session. It is to be written before On. If Config.Replay is not set, nothing is kept.
+// session. It must be written before On. If Config.Replay is not set, nothing is kept.
 func (s *Session) Replay() io.Writer {
 	if s.replay == nil {
 		return io.Discard
@@ -225,7 +226,7 @@ func (s *Session) SetArg(arg string) error {
 	return nil
 }
 
-// outOfOrder is the error of what comes too soon or too late.
+// outOfOrder returns the error of a call that is too early or too late.
 func outOfOrder(what, why string) error {
 	return fmt.Errorf("%s: %s: %w", what, why, syscall.EINVAL)
 }
