@@ -129,7 +129,7 @@ type Originator interface {
 	Origin(id pcp.PMID) string
 }
 
-// A Labeler has labels of its own: of the domain, an indom, cluster, item, or one
+// A Labeler has its own labels: of the domain, an indom, cluster, item, or one
 // set for each instance (interface version 7). Having no labels is not an error.
 type Labeler interface {
 	Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error)

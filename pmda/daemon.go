@@ -43,9 +43,9 @@ type Daemon struct {
 	KeepUser bool
 
 	// Own are the agent's own options, with headings and lines of text if
-	// need be. They follow the others in the usage message. One with the
-	// letter of another option takes its place. Set gets each as it comes; an
-	// error goes to standard error with the usage message.
+	// needed. They follow the others in the usage message. An option with the
+	// letter of another replaces it. Set is called for each in order; an
+	// error is written to standard error with the usage message.
 	Own []Option
 	Set func(o *Option, arg string) error
 
@@ -61,12 +61,12 @@ type Daemon struct {
 	// notready.
 	NotReady bool
 
-	// Synopsis is the usage line behind the name, "" for that of an agent
-	// that takes options alone.
+	// Synopsis is the usage line after the name, "" for that of an agent that
+	// takes only options.
 	Synopsis string
 	// Args gets the arguments other than options before anything else is
-	// done. An error goes to standard error with the usage message. If Args
-	// is nil, they are ignored.
+	// done. An error is written to standard error with the usage message.
+	// If Args is nil, they are ignored.
 	Args func(args []string) error
 
 	// New makes the agent, after the log has been opened. If the agent has a
@@ -82,10 +82,10 @@ type Environment struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 
-	// OutTerminal reports whether Stdout leads to a terminal, if Stdout is
-	// not an *os.File; may be nil.
+	// OutTerminal reports whether Stdout is a terminal, if Stdout is not an
+	// *os.File; may be nil.
 	OutTerminal func() bool
-	TestName    string // what "pcp agent test" knows the agent as; "" for the name of the Daemon
+	TestName    string // the agent's name for "pcp agent test"; "" for the name of the Daemon
 }
 
 // Main runs the daemon as this process and exits.

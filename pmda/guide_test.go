@@ -36,8 +36,8 @@ func blocks(t *testing.T, lang string, n int) []string {
 
 func block(t *testing.T, lang string) string { return blocks(t, lang, 1)[0] }
 
-// buildGuide builds the first agent of docs/agents.md, in a module of its own as
-// in the guide.
+// buildGuide builds the first agent of docs/agents.md, in its own module as in
+// the guide.
 func buildGuide(t *testing.T) (path string) {
 	t.Helper()
 	return buildProgram(t, blocks(t, "go", 3)[0], "pmdaclock")

@@ -215,7 +215,7 @@ func TestOracleStoreByUser(t *testing.T) {
 	}
 }
 
-// TestOracleWhoami tries under the C collector what other tests do not:
+// TestOracleWhoami tests features under the C collector that other tests do not:
 // attributes of clients, the end of clients, dynamic names, a panic.
 func TestOracleWhoami(t *testing.T) {
 	d := startWhoami(t)

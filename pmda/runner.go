@@ -46,7 +46,7 @@ type Runner struct {
 	narrator  Narrator
 	finisher  Finisher
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	panics   int        // so far
 	failures failures
 }
@@ -90,8 +90,8 @@ func (r *Runner) Rename(name string) { r.name.Store(&name) }
 // Agent returns the agent.
 func (r *Runner) Agent() Agent { return r.agent }
 
-// NameSpace returns the names that the agent brings along, nil if there are
-// none ([NameSpacer]).
+// NameSpace returns the agent's own name space, nil if there is none
+// ([NameSpacer]).
 func (r *Runner) NameSpace() *pmns.Tree {
 	if r.spacer == nil {
 		return nil
@@ -402,8 +402,8 @@ func (r *Runner) finish(request wire.Type, err *error) {
 	}
 }
 
-// report logs an error that has no status of its own, or is the agent's fault.
-// Each is logged once a minute.
+// report logs an error that has no status, or is the agent's fault. Each is
+// logged once a minute.
 func (r *Runner) report(request wire.Type, err error) {
 	_, known := status(err)
 	p, panicked := err.(*PanicError)
@@ -444,7 +444,7 @@ type failures struct {
 // maxFailures is how many different failures are logged a minute.
 const maxFailures = 32
 
-// isNew reports whether a failure is to be logged.
+// isNew reports whether a failure must be logged.
 func (f *failures) isNew(what string, now time.Time) bool {
 	if now.Sub(f.began) >= time.Minute {
 		f.began, f.seen = now, make(map[string]bool)

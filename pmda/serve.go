@@ -111,8 +111,8 @@ const keepBuf = 1 << 20
 
 // A session is one connection with a collector.
 type session struct {
-	// mu is held while a request is served, as an agent that is late comes
-	// from another goroutine.
+	// mu is held while a request is served, as a late agent is set by another
+	// goroutine.
 	mu     sync.Mutex
 	agent  *Runner       // of the agent; nil until there is one
 	putOff bool          // a request was answered with pcp.ErrPMDANotReady, or the collector expects a notice

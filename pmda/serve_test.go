@@ -30,7 +30,7 @@ type collector struct {
 	conn net.Conn
 	r    *wire.Reader
 	log  *bytes.Buffer // of the agent; read it only after end
-	err  chan error    // what Serve returned
+	err  chan error    // the error of Serve
 }
 
 // serve starts serving a and returns its collector, before the handshake.

@@ -20,7 +20,7 @@ import (
 //	...
 //	Value: shot.Value(func(r *router) (pcp.Value, error) { return pcp.Uint64Value(r.bytes), nil }),
 //
-// An agent whose metrics must all come from the same reading takes it in its
+// An agent whose metrics must all be from the same reading takes it in its
 // Refresh.
 //
 // Several goroutines may get the same reading, so it must not change once read
@@ -46,8 +46,8 @@ type SnapshotOptions struct {
 	// Limit is how long a reading may take until its context is done; 0 means
 	// Stale.
 	Limit time.Duration
-	// Stale is how old a reading may get, counted from its end. After that there
-	// are no values. 0 means three times Every; negative means for ever.
+	// Stale is the maximum age of a reading, counted from its end. After that
+	// there are no values. 0 means three times Every; negative means unlimited.
 	Stale time.Duration
 	// Log gets one line when readings start to fail or take longer than Limit,
 	// and one when they succeed again; nil discards.

@@ -118,7 +118,7 @@ type Table struct {
 	rows atomic.Pointer[rows]
 	news atomic.Bool // names have changed, and no collector was notified yet
 
-	doing     atomic.Pointer[tableMetric] // the metric at work; nil if there is none
+	doing     atomic.Pointer[tableMetric] // the metric being read; nil if there is none
 	doingInst atomic.Int32
 	storing   atomic.Bool
 }

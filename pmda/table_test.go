@@ -377,7 +377,7 @@ func TestTableStore(t *testing.T) {
 		}
 	}
 	limit := func(v int32) pcp.ValueSet {
-		// As it comes from the wire: without a type.
+		// As from the wire: without a type.
 		return pcp.ValueSet{PMID: pcp.NewPMID(domain, 0, 0), Values: []pcp.Value{pcp.RawValue(pcp.TypeUnknown, uint64(uint32(v)))}}
 	}
 	reads := func(inst int32, v uint64) pcp.ValueSet {

@@ -54,7 +54,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// An Entry is what a cache knows of an instance.
+// An Entry is an instance in a cache.
 type Entry[T any] struct {
 	Inst  int32
 	Name  string
@@ -88,7 +88,7 @@ type Cache[T any] struct {
 
 const (
 	dirtyInst  = 1 // instances added or culled
-	dirtyStamp = 2 // times of instances are to be written
+	dirtyStamp = 2 // times of instances must be written
 	isStrings  = 4 // in dumps only
 )
 

@@ -1,6 +1,6 @@
-// Package cache remembers the instances of a domain that come and go: which
-// number each name has, whether the instance is present now, and what the agent
-// knows of it (pmdaCache(3)).
+// Package cache remembers the instances of a domain that come and go: the
+// number of each name, whether the instance is present now, and the agent's
+// data about it (pmdaCache(3)).
 //
 //	disks := cache.New[*disk](pcp.NewInDom(domain, 1), nil)
 //	disks.Load()                    // the numbers that names had before

@@ -222,7 +222,7 @@ type scripter struct {
 	stores      int
 }
 
-// sentinel is a key with a very large number; no other key gets behind it.
+// sentinel is a key with a very large number; no other key sorts after it.
 var sentinel = sync.OnceValue(func() []byte {
 	best, most := []byte(nil), uint32(0)
 	for i := range 100000 {

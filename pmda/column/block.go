@@ -9,7 +9,8 @@ import (
 
 // A Layout describes the rows and columns of a Block.
 type Layout struct {
-	// Cols is how many columns there are beside those that metrics find by key.
+	// Cols is the number of columns in addition to those that metrics find by
+	// key.
 	Cols int
 	// Keys are keys of columns that no metric has: parsers compute with them.
 	Keys []string
@@ -153,7 +154,7 @@ func (b *Block) follow(list *Block) {
 // manyCells is how much room a block keeps, however few rows it has.
 const manyCells = 1 << 16
 
-// Zero sets all cells that there are to 0.
+// Zero sets all present cells to 0.
 func (b *Block) Zero() {
 	for i := range b.cells {
 		b.cells[i] = Cell{0, true}

@@ -84,7 +84,7 @@ func Example() {
 		return
 	}
 	ids := []pcp.PMID{done}
-	if err := a.Refresh(ctx, ids); err != nil { // reads what print.queue.done comes from
+	if err := a.Refresh(ctx, ids); err != nil { // reads the source of print.queue.done
 		fmt.Println(err)
 		return
 	}

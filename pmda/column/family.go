@@ -5,7 +5,7 @@ import (
 	"github.com/go-pcp/pcp/internal/procfs"
 )
 
-// A Family is metrics that belong together, and the sources that they come from.
+// A Family is a set of related metrics, and their sources.
 type Family struct {
 	Name    string   // for messages
 	Metrics []Metric // all that are in the blocks of the sources
@@ -108,8 +108,8 @@ func (s *Source) Fill(row int) {
 	s.Row(row)
 }
 
-// A Metric is a column of a block. PMIDs, types, semantics and units are what clients
-// and archives rely on; do not change them.
+// A Metric is a column of a block. Clients and archives rely on PMIDs, types,
+// semantics and units; do not change them.
 type Metric struct {
 	Name          string // "" for a metric that is known by its PMID alone
 	Cluster, Item int

@@ -9,9 +9,9 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Refresh implements pmda.Refresher: it reads the sources that the metrics come from,
-// each once, and those that these build on. A source that cannot be read leaves its
-// metrics without values. Restricted sources are read here only if all clients are trusted, else by Fetch.
+// Refresh implements pmda.Refresher: it reads the sources of the metrics and their dependencies, each
+// once. A source that cannot be read leaves its metrics without values. Restricted sources are read here
+// only if all clients are trusted, else by Fetch.
 func (a *Agent) Refresh(_ context.Context, ids []pcp.PMID) error {
 	all := a.trusts(nil)
 	want := a.scratch
@@ -32,7 +32,7 @@ func (a *Agent) Fetch(_ context.Context, req *pmda.FetchRequest) error {
 	return a.FetchOver(req, nil)
 }
 
-// FetchOver is Fetch, but what sources with a Scope report is taken from over, a twin
+// FetchOver is Fetch, but takes the values of sources with a Scope from over, a twin
 // of a that has read them, if over is not nil. a does not read them then.
 func (a *Agent) FetchOver(req *pmda.FetchRequest, over *Agent) error {
 	trusted := a.trusts(req.Client)

@@ -15,8 +15,8 @@ func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance,
 	return a.InstancesOver(ctx, indom, nil)
 }
 
-// InstancesOver is Instances, but what sources with a Scope report is taken from over,
-// as for [Agent.FetchOver].
+// InstancesOver is Instances, but takes the instances of sources with a Scope from
+// over, as for [Agent.FetchOver].
 func (a *Agent) InstancesOver(ctx context.Context, indom pcp.InDom, over *Agent) ([]pcp.Instance, error) {
 	d, err := a.listed(ctx, indom, over)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) (
 	return a.LabelsOver(ctx, ident, kind, nil)
 }
 
-// LabelsOver is Labels, but what sources with a Scope report is taken from over, as
+// LabelsOver is Labels, but takes the labels of sources with a Scope from over, as
 // for [Agent.FetchOver].
 func (a *Agent) LabelsOver(ctx context.Context, ident uint32, kind pcp.LabelFlags, over *Agent) ([]pcp.LabelSet, error) {
 	switch kind.Level() {
@@ -83,7 +83,7 @@ func (a *Agent) LabelsOver(ctx context.Context, ident uint32, kind pcp.LabelFlag
 	case pcp.LabelInstances:
 		d, err := a.listed(ctx, pcp.InDom(ident), over)
 		if err != nil {
-			return nil, nil // a domain of which we know nothing has no labels
+			return nil, nil // an unknown domain has no labels
 		}
 		return a.instanceLabels(d, kind)
 	}

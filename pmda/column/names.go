@@ -22,8 +22,8 @@ func (n *Names) Begin() {
 	n.pass++
 }
 
-// First reports whether it is the first time in this pass that it is asked for a
-// number: what comes twice in a file is reported once.
+// First reports whether this is its first call for a number in this pass: names
+// that appear twice in a file are reported once.
 func (n *Names) First(id int32) bool {
 	for len(n.seen) <= int(id) {
 		n.seen = append(n.seen, 0)

@@ -2,8 +2,8 @@ package column
 
 import "github.com/go-pcp/pcp"
 
-// Scoped returns the sources with a Scope that the metrics come from, and those that
-// these build on.
+// Scoped returns the sources with a Scope among those of the metrics and their
+// dependencies.
 func (a *Agent) Scoped(ids []pcp.PMID) Set {
 	want := make(Set, len(a.sources))
 	for _, id := range ids {

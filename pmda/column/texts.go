@@ -340,9 +340,8 @@ func (a *Agent) Text(_ context.Context, ident uint32, kind pcp.TextKind) (string
 	return text, nil
 }
 
-// Origin implements pmda.Originator: it returns the file that the values of a metric come
-// from and where they are in it, such as "/proc/meminfo, MemFree", or "" if there is no such
-// metric.
+// Origin implements pmda.Originator: it returns the file with the values of a metric and
+// their place in it, such as "/proc/meminfo, MemFree", or "" if there is no such metric.
 func (a *Agent) Origin(id pcp.PMID) string {
 	m := a.metric(id)
 	if m == nil {

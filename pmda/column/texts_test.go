@@ -69,8 +69,8 @@ At the end.
 	}
 }
 
-// TestTextsOfTables checks that tables count before the texts, and that what neither has is
-// an error, or the one line in place of the long text.
+// TestTextsOfTables checks that tables take precedence over the texts, and that a text
+// missing from both is an error, or the one line in place of the long text.
 func TestTextsOfTables(t *testing.T) {
 	_, family := newFake(1, 0)
 	family.Metrics[1].Long = "Of the\ntable.\n\nTwice."

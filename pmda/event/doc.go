@@ -1,6 +1,6 @@
 // Package event is for agents whose metrics are events: it packs records into
-// the values of event metrics (pmdaEventNewArray(3)), and queues what happens
-// until every client has fetched it (pmdaEventNewQueue(3)).
+// the values of event metrics (pmdaEventNewArray(3)), and queues events until
+// every client has fetched them (pmdaEventNewQueue(3)).
 //
 //	queues := event.NewQueues(nil)
 //	logins, err := queues.New("logins", 64<<10) // keeps 64 Kbytes at most

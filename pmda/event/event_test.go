@@ -266,7 +266,7 @@ func TestArrayLimits(t *testing.T) {
 	}
 }
 
-// TestFull has more events than a value holds: the rest comes with the next.
+// TestFull has more events than a value holds: the next value has the rest.
 func TestFull(t *testing.T) {
 	_, q, _, _ := newQueue(t, 1<<26)
 	c := &pmda.Client{}

@@ -114,7 +114,7 @@ type event struct {
 	data []byte
 }
 
-// A reader is what a queue knows of a client.
+// A reader is a queue's state of a client.
 type reader struct {
 	active  bool   // it has fetched, and events are kept for it
 	next    uint64 // number of the first event it has not got
@@ -202,7 +202,7 @@ func (q *Queue) free() {
 // metric of pcp.TypeEvent (pmdaEventQueueRecords). If there are none, or the
 // filter rejects all, it returns pmda.ErrNoValue. If events were missed, the
 // last record has their number. A client that may not read the queue gets
-// pcp.ErrPermission. Events that do not fit into a value come with the next.
+// pcp.ErrPermission. The next value has the events that do not fit.
 func (q *Queue) Records(client *pmda.Client, decode Decoder) (pcp.Value, error) {
 	return q.records(client, &Array{}, decode)
 }

@@ -107,7 +107,7 @@ func (c *Compiler) Add(r io.Reader, name string) error {
 			}
 			entry = append([]byte(nil), bytes.TrimLeft(part[1:], blankSet)...)
 			if state == full {
-				entry = nil // what comes after an entry cut short is lost
+				entry = nil // the text after a truncated entry is lost
 			}
 			state = inside
 			if len(entry) == 0 {
