@@ -36,8 +36,8 @@ func (a *listener) Attribute(_ context.Context, c *pmda.Client, key wire.AttrKey
 
 func (a *listener) EndContext(c *pmda.Client) { a.note("client %d: end", c.ID) }
 
-// TestAgentHearsAboutClients checks that an agent in process learns who a
-// client is before its first request, and that it has gone.
+// TestAgentHearsAboutClients checks that an agent in process learns the
+// attributes of a client before its first request, and that it has gone.
 func TestAgentHearsAboutClients(t *testing.T) {
 	a := new(listener)
 	a.fetch = func(req *pmda.FetchRequest) error {
@@ -78,7 +78,7 @@ func TestAgentHearsAboutClients(t *testing.T) {
 }
 
 // TestProcessHearsAboutClients checks the same of an agent in another process,
-// which also hears of a client that asks it for nothing.
+// which is also notified of a client that sends it no request.
 func TestProcessHearsAboutClients(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
 		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "attrs")}},
@@ -121,7 +121,7 @@ func TestNewAgentHearsAboutClients(t *testing.T) {
 	}
 }
 
-// TestBusyAgentDelaysNobody has a client come while an agent hangs that wants
+// TestBusyAgentDelaysNobody has a client connect while an agent hangs that wants
 // to know of clients.
 func TestBusyAgentDelaysNobody(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{

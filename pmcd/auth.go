@@ -76,7 +76,7 @@ type readError struct{ error }
 
 func (e *readError) Unwrap() error { return e.error }
 
-// authenticate has the client prove who it is, in at most handshakeTimeout.
+// authenticate authenticates the client, in at most handshakeTimeout.
 func (c *client) authenticate() (access.Exchange, error) {
 	end := time.Now().Add(handshakeTimeout)
 	mechanisms := strings.Join(c.s.cfg.Auth.Mechanisms(), " ")

@@ -86,7 +86,8 @@ func TestAuthenticationWithTheRealOne(t *testing.T) {
 		for _, user := range names {
 			for _, password := range []string{passwordOf(user), "wrong"} {
 				spec := login(user, password, method)
-				// Without an answer in between, a refusal after PLAIN comes to the first request.
+				// Without an answer in between, a refusal after PLAIN is the answer to the first
+				// request.
 				run := func(host string) oracle.Output {
 					out := oracle.Run(t, "pminfo", "-h", "pcp://"+host+spec, "-f", "sample.long.ten")
 					clean(&out, host)

@@ -68,7 +68,7 @@ func flagOf(t *testing.T, c *pmapi.Context, item int) uint32 {
 	return res.Sets[0].Values[0].As(pcp.TypeU32).Uint32()
 }
 
-// TestLogin has an agent hear who a user is.
+// TestLogin checks that an agent learns the user.
 func TestLogin(t *testing.T) {
 	a := new(listener)
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("listener", 305, a), builtin(t, "pmcd")}, Auth: accounts(t), RequireCreds: true})

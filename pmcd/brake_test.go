@@ -12,7 +12,7 @@ import (
 
 // TestBrake has 200 clients of one address guess passwords. authPlaces of them are
 // checked at a time, a client of another address does not wait, and nothing is
-// left behind.
+// left at the end.
 func TestBrake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b brake

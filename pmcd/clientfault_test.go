@@ -269,7 +269,8 @@ func oneFetch(addr string) error {
 // TestNothingIsLeftBehind counts goroutines and descriptors after clients and
 // agents have come and gone.
 func TestNothingIsLeftBehind(t *testing.T) {
-	// The first server of a process opens what stays, as the network poller.
+	// The first server of a process opens files that stay open, such as that of
+	// the network poller.
 	start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}}).stop(t)
 	before := runtime.NumGoroutine()
 	fds := descriptors(t)

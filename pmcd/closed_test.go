@@ -20,7 +20,8 @@ func (c *closing) Close() error {
 	return c.fail()
 }
 
-// TestAgentsAreClosed stops a collector: it closes its agents, once, whatever they do then.
+// TestAgentsAreClosed stops a collector: it closes its agents, once, regardless of their
+// behavior.
 func TestAgentsAreClosed(t *testing.T) {
 	fine := &closing{fail: func() error { return nil }}
 	broken := &closing{fail: func() error { return errors.New("disk full") }}

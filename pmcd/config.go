@@ -34,8 +34,8 @@ const (
 	// PDUs that brought them; beyond it pcp.ErrTooBig.
 	maxProfileBytes = 4 << 20
 	// maxAllProfileBytes bounds likewise the profiles of all clients; beyond
-	// it a client gets pcp.ErrTooBig for what makes its own more than
-	// smallProfileBytes, so that those of usual size find room.
+	// it a client gets pcp.ErrTooBig for a request that makes its own larger
+	// than smallProfileBytes, so that profiles of usual size find room.
 	maxAllProfileBytes = 64 << 20
 	smallProfileBytes  = 32 << 10
 	// maxMetrics is how many metrics a fetch may ask for; beyond it
@@ -81,9 +81,10 @@ type Config struct {
 	// Access rules for users or groups do the same.
 	RequireCreds bool
 
-	// TLS is what encrypted connections are made with, in the middle of a
-	// stream, for clients that want one; nil means that it is not offered.
-	// Whether certificates of clients are asked for is up to its ClientAuth.
+	// TLS is the configuration of encrypted connections, which begin in the
+	// middle of a stream, for clients that want them; nil means that TLS is
+	// not offered. Its ClientAuth decides whether certificates of clients
+	// are requested.
 	TLS *tls.Config
 
 	// RequireClientCert means that clients from other hosts, and all that use
@@ -124,8 +125,8 @@ type Config struct {
 	AgentEnv []string
 
 	// AgentOutput receives what agent processes write to their standard
-	// error, up to 64 KiB a minute and agent; nil discards it. What an agent
-	// writes to a log file of its own is not seen here.
+	// error, up to 64 KiB a minute and agent; nil discards it. Output of an
+	// agent to its own log file is not included.
 	AgentOutput io.Writer
 
 	// Root, if not nil, starts the processes of agents; those that it does not

@@ -4,8 +4,8 @@ package pmcd
 // nothing to a Server.
 const (
 	DebugPDU    = 1 << 0  // pdu: each PDU, in hexadecimal with its meaning
-	DebugIO     = 1 << 11 // appl0: clients that come and go, their requests and what goes wrong with these
-	DebugAccess = 1 << 12 // appl1: what clients may do when they come
+	DebugIO     = 1 << 11 // appl0: clients that come and go, their requests and failures of these
+	DebugAccess = 1 << 12 // appl1: the permissions of clients when they connect
 	DebugConfig = 1 << 13 // appl2: agents of a configuration as they were understood
 )
 

@@ -10,11 +10,10 @@
 //
 // # Agents
 //
-// An agent is a [pmda.Agent] in this process, a program at the other end of a
-// pair of pipes, or one behind a socket; [conf.ReadFile] takes them from a
-// pmcd.conf. C agents work unchanged. Objects that the C pmcd would load into
-// itself (dso lines) cannot be loaded: give their [AgentSpec] an agent of our
-// own.
+// An agent is a [pmda.Agent] in this process, or a program connected by a
+// pair of pipes or a socket; [conf.ReadFile] reads them from a pmcd.conf. C
+// agents work unchanged. Objects that the C pmcd would load into itself (dso
+// lines) cannot be loaded: give their [AgentSpec] an agent of our own.
 //
 // An agent in another process that does not answer in time, breaks off or sends
 // an answer that does not match the request is dropped. An agent in this process
@@ -23,14 +22,14 @@
 //
 // # Limits
 //
-// The server bounds what clients and agents can do to the host. The log keeps
-// 100 lines of each kind about clients a minute, and one line with the number of
-// the rest; it keeps all lines about the life of an agent. It also keeps 64 KiB a
+// The server bounds the load of clients and agents on the host. The log keeps 100
+// lines of each kind about clients a minute, and one line with the number of the
+// rest; it keeps all lines about the life of an agent. It also keeps 64 KiB a
 // minute of the standard error of each agent that the server started, and one line
 // with the number of bytes dropped. The server does not bound a log file that an
 // agent opens itself, as by its option -l. Up to eight clients of one address can
-// authenticate at a time, and a wrong password takes one of these places for
-// 300 ms.
+// authenticate at a time, and a wrong password takes one of these places for 300
+// ms.
 //
 // Heavy requests, by their length or by that of the client's last reply, wait for
 // one of a few places, one fewer than there are processors. The client with the

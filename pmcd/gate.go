@@ -19,11 +19,11 @@ const (
 
 const (
 	// gateLease is how long a heavy request keeps its place while others wait.
-	// After that one of them is let in beside it, so that a slow agent delays
-	// no request to other agents for longer.
+	// After that another request is admitted in addition, so that a slow agent
+	// delays no request to other agents for longer.
 	gateLease = 50 * time.Millisecond
-	// gateCredit is how much work, in bytes, a client that asks seldom may be
-	// behind those that always wait, and go before them.
+	// gateCredit is the maximum work, in bytes, by which a client with few
+	// requests may precede those that always wait.
 	gateCredit = 2 << 20
 	// maxPending bounds the replies, in bytes, that wait for clients to take
 	// them. Beyond it heavy requests wait until some have been taken, or the

@@ -89,8 +89,8 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// start runs a server with cfg on a socket and a port of its own. It is
-// stopped at the end of the test, if that does not do it itself.
+// start runs a server with cfg on its own socket and port. It is stopped at the
+// end of the test, unless the test stops it.
 func start(t testing.TB, cfg pmcd.Config) *testServer {
 	t.Helper()
 	dir := tempDir(t)

@@ -31,7 +31,7 @@ var (
 type guest struct {
 	mu     sync.Mutex
 	calls  []string
-	refuse error // what Check returns
+	refuse error // the result of Check
 	failed error // what the next method but Check returns
 	panics bool  // the next method but Check does
 }

@@ -41,9 +41,9 @@ func (lc *ListenConfig) try(ctx context.Context, listen func() (net.Listener, er
 }
 
 // Listen opens the listeners of lc. If some cannot be opened, it returns the
-// others, and an error that joins all problems.
-// A socket that a dead collector left behind is replaced. If ctx is done, Listen
-// no longer waits for addresses that are in use.
+// others, and an error that joins all problems. A socket left by a dead
+// collector is replaced. If ctx is done, Listen no longer waits for addresses
+// that are in use.
 func Listen(ctx context.Context, lc ListenConfig) ([]net.Listener, error) {
 	var lns []net.Listener
 	var errs []error

@@ -38,7 +38,7 @@ func (d dawdler) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	return d.Agent.Fetch(ctx, req)
 }
 
-// serveDawdler is the main function of a dawdler in a process of its own.
+// serveDawdler is the main function of a dawdler in a separate process.
 func serveDawdler() {
 	more, err := time.ParseDuration(os.Getenv(fakeAgentDawdle))
 	if err != nil {

@@ -25,7 +25,7 @@ type lineLimiter struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
-	kinds  map[string]*lineKind // those of which a line was written in its interval
+	kinds  map[string]*lineKind // the kinds with a line written in their interval
 	closed bool
 }
 

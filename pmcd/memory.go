@@ -23,7 +23,7 @@ type memoryLimit struct {
 }
 
 const (
-	// clientMemory is what one client takes, with as much again for garbage.
+	// clientMemory is the memory of one client, with as much again for garbage.
 	clientMemory = 16 << 10
 	// memoryStep is by how much the limit changes. Setting it stops all
 	// goroutines for a moment.
@@ -52,8 +52,8 @@ func (m *memoryLimit) watch() (stop func()) {
 	}
 }
 
-// awaitCollection has collected called after the next collection, by what that finds of no
-// more use.
+// awaitCollection has collected called after the next collection, as the cleanup of an
+// unused object.
 func (m *memoryLimit) awaitCollection() {
 	runtime.AddCleanup(new([64]byte), func(m *memoryLimit) {
 		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}

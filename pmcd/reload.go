@@ -21,8 +21,8 @@ func (s *Server) HangUp() {
 	s.restart(1)
 }
 
-// RequestHangUp makes a server that runs do what HangUp does. It does not wait
-// for that. Requests that come before it is done may count as one.
+// RequestHangUp makes a running server call HangUp, without waiting for it.
+// Requests made before it is done may count as one.
 func (s *Server) RequestHangUp() {
 	select {
 	case s.reload.asked <- struct{}{}:

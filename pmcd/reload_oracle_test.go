@@ -47,7 +47,7 @@ func (s *signalled) signal() {
 	s.sighups++
 	eventually(s.t, fmt.Sprintf("signal %d is counted", s.sighups), func() bool { return s.number(22) == s.sighups })
 	dial(s.t, "unix", s.socket) // is let in when that is done
-	s.number(22)                // brings what changed
+	s.number(22)                // brings the changes
 }
 
 // die ends sample, and waits until the collector knows.

@@ -139,7 +139,7 @@ func TestHangUp(t *testing.T) {
 		t.Errorf("report is %s", report)
 	}
 
-	// What cannot be is not done.
+	// An invalid set-up has no effect.
 	setup.Store(&pmcd.Setup{Agents: []pmcd.AgentSpec{local, inProcess("other", 309, &scripted{})}})
 	s.HangUp()
 	want("two agents of a domain", 0, 0, 0)
@@ -251,7 +251,7 @@ func TestDeadAgentsAreRestarted(t *testing.T) {
 		die(t, s)
 		up(t, s, 2)
 		die(t, s)
-		s.HangUp() // does what must not be done for an hour
+		s.HangUp() // does the work that is not due for an hour
 		up(t, s, 3)
 		if n := len(s.Log.lines("Auto-restarting agents.")); n != 1 {
 			t.Errorf("agents were restarted %d times within the hour", n)
@@ -268,8 +268,8 @@ func TestDeadAgentsAreRestarted(t *testing.T) {
 	})
 }
 
-// TestClientsComeWhileAgentsStart has one come between signal and restart. It
-// must find the agents that are to be.
+// TestClientsComeWhileAgentsStart has a client connect between signal and
+// restart. It must find the new agents.
 func TestClientsComeWhileAgentsStart(t *testing.T) {
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	s := start(t, pmcd.Config{

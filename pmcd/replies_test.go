@@ -45,8 +45,8 @@ func twinConfig(t *testing.T, real *oracle.PMCD) pmcd.Config {
 	return cfg
 }
 
-// TestRepliesAreThoseOfTheRealOne sends the same requests to a real collector
-// and to ours, both with the same C agents behind them.
+// TestRepliesAreThoseOfTheRealOne sends the same requests to a real collector and
+// to ours, both with the same C agents.
 func TestRepliesAreThoseOfTheRealOne(t *testing.T) {
 	real := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample", "simple"}})
 	ours := startTwin(t, real)
@@ -224,7 +224,7 @@ func blankTime(b []byte) {
 }
 
 // blankInDom takes over the instance domain of our reply: the real one leaves
-// whatever was in its memory there for agents in its process.
+// arbitrary memory there for agents in its process.
 func blankInDom(want, got []byte) {
 	if wire.Type(binary.BigEndian.Uint32(want[4:])) == wire.TypeInstance && len(got) >= 16 {
 		copy(want[12:16], got[12:16])

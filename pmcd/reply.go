@@ -14,7 +14,7 @@ func (c *client) send(p wire.PDU) error {
 	return c.sendOut(p.Type())
 }
 
-// put appends a PDU to what sendOut will send.
+// put appends a PDU to the bytes that sendOut will send.
 func (c *client) put(p wire.PDU) {
 	c.s.events.Out.Add(p.Type())
 	c.out = wire.Append(c.out, wire.FromAnon, p)
@@ -23,7 +23,7 @@ func (c *client) put(p wire.PDU) {
 	}
 }
 
-// sendOut writes c.out, of which the last PDU is of type t.
+// sendOut writes c.out, whose last PDU is of type t.
 func (c *client) sendOut(t wire.Type) error {
 	err := c.flush()
 	if err != nil && c.s.events.On() {
@@ -157,7 +157,7 @@ func (c *client) putResult(r *request) wire.Type {
 }
 
 // merge puts the agents' parts in the order of the request. A change of state
-// that the client does not know of yet goes before them.
+// that the client does not know of yet precedes them.
 func (c *client) merge(r *request) {
 	j := r.job
 	reply := &r.result

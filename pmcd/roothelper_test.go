@@ -201,7 +201,7 @@ func TestRootHelperMissing(t *testing.T) {
 	}
 	s.stop(t)
 
-	// What others can write to the helper does not start.
+	// The helper does not start programs that others can write to.
 	dir := tempDir(t)
 	script := filepath.Join(dir, "agent")
 	text := "#!/bin/sh\nexec " + strings.Join(fakeAgentCommand(t, "good"), " ") + "\n"

@@ -203,7 +203,7 @@ func (s *Server) closeClients() {
 	}
 }
 
-// newHost returns what agents know of s.
+// newHost returns the agents' view of s.
 func (s *Server) newHost() *backend.Host {
 	h := &backend.Host{
 		Log: s.log, Report: s.cfg.Report, Trace: s.events,
@@ -241,7 +241,7 @@ func (s *Server) connectRoot() {
 	}
 }
 
-// missRoot logs once that there is no helper.
+// missRoot logs once that the helper is missing.
 func (s *Server) missRoot(err error) {
 	h := s.cfg.Root
 	h.mu.Lock()

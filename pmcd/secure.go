@@ -100,7 +100,7 @@ func (c *client) secure(wanted wire.Features) error {
 		}
 		return &tlsError{err}
 	}
-	c.writeEnd = 0 // its deadline is to be moved
+	c.writeEnd = 0 // its deadline must be moved
 	if err := c.conn.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ type recordConn struct {
 	alert  []byte  // the contents of a record of that type in the clear
 }
 
-// limit sets the time limit of a record that has begun, and takes it away after
-// one. A PDU that has begun has its own.
+// limit sets the time limit of a record that has begun, and removes it at its
+// end. A PDU that has begun has its own limit.
 func (r *recordConn) limit() error {
 	switch inside := r.inside(); {
 	case !r.limited:

@@ -100,7 +100,7 @@ func (c *rawClient) refused(err error) bool {
 	if err != nil {
 		return true
 	}
-	// In TLS 1.3 a client hears of it after its part is done.
+	// In TLS 1.3 a client learns of it after its part is done.
 	c.conn.Write(wire.Append(nil, 0, &wire.DescReq{PMID: metric}))
 	_, _, err = c.pdus.Next()
 	return err != nil
@@ -328,7 +328,7 @@ func TestSecureExpelled(t *testing.T) {
 	again.answers()
 }
 
-// A pipeListener lets in what comes by pipes, from a far address.
+// A pipeListener accepts connections by pipes, with a remote address.
 type pipeListener struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -354,8 +354,8 @@ func (l *pipeListener) Close() error {
 
 func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 2), Port: 44321} }
 
-// inBubble runs a server in a bubble where time passes when nothing else
-// happens, with what connects to it.
+// inBubble runs a server in a bubble where time passes when nothing else happens.
+// f gets a function that connects to it.
 func inBubble(t *testing.T, cfg pmcd.Config, f func(t *testing.T, connect func() *rawClient)) {
 	synctest.Test(t, func(t *testing.T) {
 		ln := &pipeListener{make(chan net.Conn), make(chan struct{})}
@@ -532,8 +532,8 @@ func TestSecureError(t *testing.T) {
 	}
 }
 
-// BenchmarkSecure is a fetch over TLS, beside one without, and a connection
-// with all of its handshake.
+// BenchmarkSecure measures a fetch over TLS and without, and a connection with
+// its whole handshake.
 func BenchmarkSecure(b *testing.B) {
 	w := newTLSWorld(b)
 	s := start(b, pmcd.Config{TLS: w.server, Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}})

@@ -49,8 +49,9 @@ func (c *client) serve(r *request, reply wire.PDU, err error) {
 }
 
 // takeOver has another goroutine continue with c, as an agent hangs in a call of
-// its own. A fetch is answered with the values of the other agents, any other
-// request with pcp.ErrAgain, and a client that leaves is forgotten.
+// the present goroutine. A fetch is answered with the values of the other
+// agents, any other request with pcp.ErrAgain, and a client that leaves is
+// forgotten.
 func (c *client) takeOver() {
 	c.s.clients.running.Add(1)
 	go func() {
@@ -233,8 +234,8 @@ func (c *client) leave(r *request) {
 	c.releaseJob(r)
 }
 
-// releaseJob leaves the memory of a client that goes to the next that comes.
-// It holds no values of a long reply: putResult sees to that.
+// releaseJob passes the memory of a client that leaves to the next one. It holds
+// no values of a long reply: putResult ensures that.
 func (c *client) releaseJob(r *request) {
 	j := r.job
 	r.job = nil

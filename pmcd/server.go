@@ -16,7 +16,7 @@ import (
 )
 
 // A Server is a collector. It answers any number of clients at a time, each in
-// a goroutine of its own.
+// its own goroutine.
 type Server struct {
 	cfg   Config
 	log   *slog.Logger
@@ -31,7 +31,7 @@ type Server struct {
 
 	tlsInsistent *tls.Config // Config.TLS for clients that must present a certificate
 
-	backend *backend.Host // what the agents know of it
+	backend *backend.Host // the agents' view of it
 
 	reload  reloader
 	host    hostlabels.Host

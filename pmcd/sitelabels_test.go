@@ -64,7 +64,7 @@ func TestSiteLabelsAreThoseOfTheRealOne(t *testing.T) {
 		// read its files, so that the value which follows is not of before.
 		req := &wire.LabelReq{Ident: uint32(pcp.PMIDNull), Kind: pcp.LabelContext}
 		want, got := dial(t, "tcp", real.TCP).ask(req), dial(t, "tcp", ours.TCP).ask(req)
-		copy(want[8:12], got[8:12]) // who sends it
+		copy(want[8:12], got[8:12]) // the sender
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: labels (-real +ours):\n%s", what, d)
 		}
@@ -73,8 +73,8 @@ func TestSiteLabelsAreThoseOfTheRealOne(t *testing.T) {
 			t.Errorf("%s: pminfo (-real +ours):\n%s", what, d)
 		}
 	}
-	// Left out is what libpcp 6.0.3 gets wrong: space within an array doubles
-	// the colon before it, and names of objects in objects lose a part.
+	// Cases that libpcp 6.0.3 gets wrong are left out: space within an array
+	// doubles the colon before it, and names of objects in objects lose a part.
 	f("none", nil)
 	f("one", map[string]string{"labels/a": `{"site":"north","rack":[1,2]}`})
 	f("objects", map[string]string{"labels/a.json": `{"m":{"a":1,"b":null}, "e":{}, "s":""}`})
@@ -91,8 +91,8 @@ func TestSiteLabelsAreThoseOfTheRealOne(t *testing.T) {
 	f("odd hash", map[string]string{"labels.conf": "machineid_hash = md5\nmachineid_hash = sha256\n"})
 }
 
-// TestSiteLabels covers what cannot be compared with the real one: the log, the
-// notices of changes, and files that the real one cannot read.
+// TestSiteLabels covers the parts that cannot be compared with the real one: the
+// log, the notices of changes, and files that the real one cannot read.
 func TestSiteLabels(t *testing.T) {
 	dir := tempDir(t)
 	writeLabels(t, dir, map[string]string{

@@ -152,7 +152,7 @@ func TestSlowAgentKeepsItsNames(t *testing.T) {
 			if victim.expect(res); res.Sets[0].Err != pcp.ErrAgain || len(res.Sets[1].Values) != 1 {
 				t.Errorf("the fetch that takes too long gets %+v, want %v and the other agent's value", res.Sets, pcp.ErrAgain)
 			}
-			s.SetAgentTimeout(time.Hour) // so that whoever waits for the agent hangs
+			s.SetAgentTimeout(time.Hour) // so that every goroutine that waits for the agent hangs
 			for _, c := range []*rawClient{early, victim, late} {
 				for i, p := range requests {
 					if diff := cmp.Diff(before[i], c.answer(p)); diff != "" {
@@ -260,7 +260,7 @@ func TestAgentStopped(t *testing.T) {
 		return err == nil
 	})
 	long := slices.Repeat([]pcp.PMID{fakeGood}, 30000)
-	for _, ids := range [][]pcp.PMID{long, append(slices.Clone(long), pcp.NewPMID(301, 0, 5))} { // alone and beside another agent
+	for _, ids := range [][]pcp.PMID{long, append(slices.Clone(long), pcp.NewPMID(301, 0, 5))} { // alone and with another agent
 		c := dial(t, "unix", s.Socket)
 		c.fetch(fakeGood)
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {

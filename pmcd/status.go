@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// WriteStatus writes what pmcd's log starts with: the tables of agents, of
-// access rules and of request ports, in the layout that scripts know.
+// WriteStatus writes the start of pmcd's log: the tables of agents, of access
+// rules and of request ports, in the layout that scripts know.
 func (s *Server) WriteStatus(w io.Writer) error {
 	var b strings.Builder
 	s.describeTables(&b)

@@ -9,9 +9,9 @@ import (
 
 // Flags of the event trace, of Config.Trace and Server.SetTraceFlags (TR_MASK_*).
 const (
-	TraceConn       = trace.Conn       // clients and agents that come and go, and what goes wrong
+	TraceConn       = trace.Conn       // clients and agents that come and go, and failures
 	TracePDU        = trace.PDU        // PDUs exchanged with them
-	TraceUnbuffered = trace.Unbuffered // each event goes to the log at once
+	TraceUnbuffered = trace.Unbuffered // each event is logged at once
 )
 
 // maxTraceBuffers is how many events are kept at most; more are refused with

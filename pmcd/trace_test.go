@@ -21,8 +21,8 @@ var (
 	traceFile = regexp.MustCompile(`\b(fd|infd|outfd|fd)=\d+`)
 )
 
-// traced is a trace without what differs from run to run: times and the
-// numbers of files.
+// traced returns a trace without the parts that differ from run to run: times and
+// the numbers of files.
 func traced(report string) []string {
 	report = traceTime.ReplaceAllString(report, "")
 	report = traceFile.ReplaceAllString(report, "$1=N")
@@ -81,7 +81,8 @@ func TestTrace(t *testing.T) {
 		"Xmit: ERROR PDU, fd=N, err=-12358: Unknown or illegal metric identifier",
 	)
 
-	// Only the requested events are traced, and only as many as are to be kept.
+	// Only the requested events are traced, and only as many as configured are
+	// kept.
 	s.SetTraceFlags(pmcd.TraceConn)
 	c.fetch(pcp.NewPMID(301, 0, 5))
 	s.SetTraceFlags(pmcd.TracePDU)

@@ -33,7 +33,8 @@ type AccountsConfig struct {
 	// asks the system.
 	HostName string
 
-	// Log gets a line for what cannot be read or is not supported; nil discards.
+	// Log gets a line for each setting or file that cannot be read or is not
+	// supported; nil discards.
 	Log *slog.Logger
 }
 
@@ -96,8 +97,8 @@ func NewAccounts(cfg AccountsConfig) *Accounts {
 	return a
 }
 
-// Mechanisms are what the configuration of the SASL library lists, less what
-// we do not have; without such a list the best ones.
+// Mechanisms returns the mechanisms that the configuration of the SASL library
+// lists, except unsupported ones; without such a list the best ones.
 func (a *Accounts) Mechanisms() []string { return a.files().mechanisms }
 
 // Begin begins an exchange.
@@ -136,7 +137,7 @@ func (f *accountFiles) lacks(mechanism string) bool {
 	return false
 }
 
-// open opens a file whose changes are to be noticed.
+// open opens a file whose changes must be noticed.
 func (a *Accounts) open(path string) (*os.File, error) {
 	a.stamps = append(a.stamps, stampFile(path))
 	return os.Open(path)
@@ -250,7 +251,7 @@ type accountBook struct {
 	files *accountFiles
 }
 
-// lookup finds a password in the database. A name can have its realm behind an @.
+// lookup finds a password in the database. A name can have its realm after an @.
 func (b *accountBook) lookup(user string) (password string, ok bool) {
 	key := sasl.DatabaseKey{User: user, Realm: b.cfg.HostName}
 	if i := strings.LastIndexByte(user, '@'); i >= 0 {

@@ -1,9 +1,9 @@
 package access
 
-// An Authenticator finds out who clients are, by the mechanisms of SASL. It is
-// called by several goroutines at a time. [NewAccounts] makes one.
+// An Authenticator authenticates clients by the mechanisms of SASL. It is called
+// by several goroutines at a time. [NewAccounts] makes one.
 type Authenticator interface {
-	// Mechanisms are the names of what clients can choose from.
+	// Mechanisms returns the names from which clients can choose.
 	Mechanisms() []string
 
 	// Begin starts the exchange with a client that sent first: the name of

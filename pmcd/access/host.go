@@ -233,7 +233,7 @@ func wildcardIPv6(host string) (r *hostRule, problem string) {
 		return nil, "Bad IPv6 address wildcard, " + host
 	}
 	var parts []uint16
-	gap, n := -1, 0 // where "::" is among the parts, and what C counts
+	gap, n := -1, 0 // the place of "::" among the parts, and the count of C
 	rest := strings.TrimPrefix(head, ":")
 	for rest != "" {
 		var part string
@@ -311,8 +311,8 @@ func (j judgement) deny() (deny Ops) {
 	return deny
 }
 
-// judge has the rules for addresses of the kind of ip judge the host that has it, each in a tier of its
-// own: those with the fewest parts left open first, then those that were added first.
+// judge applies the rules for addresses of the kind of ip to the host that has it, in separate tiers:
+// those with the fewest parts left open first, then those that were added first.
 func (a *Rules) judge(ip netip.Addr) (j judgement) {
 	for _, r := range a.rules {
 		if !r.unix && r.contains(ip) {

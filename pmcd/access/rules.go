@@ -27,11 +27,11 @@ const (
 // users and groups count. The zero Rules allow everything. Several goroutines
 // may evaluate Rules at a time, but no rules may be added then.
 //
-// A client from a loopback address is this host: it is judged by the addresses of the host's name, and what
-// rules for a loopback address deny is denied as well. A client that comes by IPv6 is judged by the rules for
-// IPv4, too, if there are none for IPv6.
+// A client from a loopback address is this host: it is judged by the addresses of the host's name, and
+// operations denied by rules for a loopback address are denied as well. A client that connects by IPv6 is
+// also judged by the rules for IPv4 if there are none for IPv6.
 type Rules struct {
-	ops    Ops          // all that there are; 0 means OpAll
+	ops    Ops          // all operations; 0 means OpAll
 	rules  []*hostRule  // most general last
 	here   []netip.Addr // the addresses of this host's name
 	syntax bool         // no host is looked up; those that would be have no rules
@@ -41,8 +41,8 @@ type Rules struct {
 
 	nameless string // this host's name, if it has no address
 
-	// last are the rules that name the client that came last: clients that come
-	// often come from one place.
+	// last are the rules that name the last client: consecutive clients are often
+	// from one place.
 	last struct {
 		ip   netip.Addr
 		unix bool
@@ -110,7 +110,7 @@ func Default() *Rules {
 // all of them is not admitted.
 func New(all Ops) *Rules { return &Rules{ops: all} }
 
-// all returns all operations that there are.
+// all returns all operations.
 func (a *Rules) all() Ops {
 	if a.ops == 0 {
 		return OpAll
@@ -184,7 +184,7 @@ func (a *Rules) addHost(host string, rule Rule) (notes []Note, err error) {
 	return notes, nil
 }
 
-// insert puts a rule behind those of its level and below, as the log lists them.
+// insert puts a rule after those of its level and below, in the order of the log.
 func (a *Rules) insert(r *hostRule) {
 	i := slices.IndexFunc(a.rules, func(o *hostRule) bool { return o.level > r.level })
 	if i < 0 {

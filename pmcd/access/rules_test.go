@@ -172,8 +172,8 @@ func TestIPv6WithoutRules(t *testing.T) {
 	f(`disallow ":*" : store;`, "10.1.2.3", 0)
 }
 
-// TestNextClientOfAHost has clients come from one place, which costs no memory,
-// and from others, which must not get what holds for the first.
+// TestNextClientOfAHost has clients connect from one place, which costs no
+// memory, and from others, which must not get the result of the first.
 func TestNextClientOfAHost(t *testing.T) {
 	a := Default()
 	for _, host := range []string{"10.1.2.*", "10.1.*"} {

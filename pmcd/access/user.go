@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A User is who a client is, as far as access rules go.
+// A User is the user of a client for access rules.
 type User struct{ UID, GID int }
 
 // An accountRule is one row of the access list of users or of groups.
@@ -83,7 +83,7 @@ func (l *accountList) add(kind, name string, find func(string) (*accountRule, er
 	return nil, nil
 }
 
-// match returns the rules that count for whoever has one id, or is among the
+// match returns the rules that count for an account with one id, or among the
 // others of a rule.
 func (l *accountList) match(id, other int) []*accountRule {
 	if !l.on() {
@@ -242,8 +242,8 @@ func (a *Rules) AddGroup(name string, rule Rule) (notes []Note, err error) {
 	return a.groups.add("group", name, findGroup, rule)
 }
 
-// LookupUser finds the user of this host that has a name. If there is none, the
-// error is ESRCH as a pcp.Error.
+// LookupUser finds the user of this host with a name. If there is none, the error
+// is ESRCH as a pcp.Error.
 func LookupUser(name string) (User, error) {
 	u, err := user.Lookup(name)
 	if err != nil {

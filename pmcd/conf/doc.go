@@ -1,5 +1,5 @@
-// Package conf reads pmcd.conf, the configuration of a collector: which agents it
-// has and how they are reached, and who may use it.
+// Package conf reads pmcd.conf, the configuration of a collector: its agents, how
+// they are reached, and the access rules.
 //
 //	file, err := conf.ReadFile("/etc/pcp/pmcd/pmcd.conf")
 //	if file == nil {

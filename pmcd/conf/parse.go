@@ -180,7 +180,7 @@ func (p *parser) fail(format string, args ...any) {
 }
 
 // readLine reads the next line with its continuations; it ends with "\n", and
-// at the end of the file is "". The end counts as a line of its own where it
+// at the end of the file is "". The end counts as a separate line where it
 // follows a newline.
 func (p *parser) readLine() {
 	p.line = ""
@@ -293,7 +293,7 @@ func (p *parser) scan() {
 	}
 }
 
-// is reports whether the token is a keyword, in whatever case.
+// is reports whether the token is a keyword, in any case.
 func (p *parser) is(word string) bool { return strings.EqualFold(p.tok, word) }
 
 // eof reports whether there are no more tokens.
@@ -442,7 +442,8 @@ func (p *parser) command() (args []string) {
 	return args
 }
 
-// accessSection parses what begins with "[access]", in one token or several.
+// accessSection parses the section that begins with "[access]", in one token or
+// several.
 func (p *parser) accessSection(a *access.Rules) {
 	p.special = true
 	head := p.tok

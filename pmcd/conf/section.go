@@ -91,7 +91,7 @@ func (p *parser) accessStatement(a *access.Rules) (added bool) {
 }
 
 // names parses a list up to its ':', of a kind that messages name. A name may
-// hold colons of its own if it is quoted; local: and unix: need not be.
+// contain colons if it is quoted; local: and unix: need not be.
 func (p *parser) names(kind string) ([]string, bool) {
 	var hosts []string
 	for {
@@ -125,7 +125,7 @@ type accessRule struct {
 	access.Rule
 }
 
-// set allows or denies ops; inverted is for what follows "except".
+// set allows or denies ops; inverted is for operations after "except".
 func (r *accessRule) set(ops access.Ops, inverted bool) {
 	r.Ops |= ops
 	if r.allow != inverted {

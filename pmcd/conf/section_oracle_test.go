@@ -107,7 +107,7 @@ func TestAccessSectionsLikeTheRealOne(t *testing.T) {
 			}
 		}
 		if file == nil {
-			table = "" // whatever the real one has by then
+			table = "" // regardless of the real one's output by then
 		} else {
 			rules = file.Access.Describe()
 			table = "Host access list" + strings.TrimSuffix(table, "\n")

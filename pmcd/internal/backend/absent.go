@@ -52,13 +52,13 @@ func (absent) NameSpace() *pmns.Tree { return nil }
 
 func (absent) Describe(*strings.Builder) {}
 
-// inProcess is what links to agents in this process have in common: there
-// is no connection.
+// inProcess is the common part of links to agents in this process: there is no
+// connection.
 type inProcess struct{}
 
 func (inProcess) sendFetch(*Caller, *Fetch, *Part, time.Time) bool { return false }
 
-// greet implements link: the agent hears of a client with its first request.
+// greet implements link: the agent learns of a client with its first request.
 func (inProcess) greet(*Caller) bool { return true }
 
 func (inProcess) Start() {}

@@ -35,10 +35,10 @@ type Agent struct {
 	known known
 }
 
-// A link is how an agent is reached: in process or by PDUs. All methods may be
-// called from many goroutines; each makes the agent's calls one at a time. They
-// return an error that is, or wraps, a pcp.Error. Agent has methods of its own in front of
-// those that known.go has answers of.
+// A link is the way an agent is reached: in process or by PDUs. All methods may be called
+// from many goroutines; each makes the agent's calls one at a time. They return an error
+// that is, or wraps, a pcp.Error. Agent has its own methods in front of those whose
+// answers known.go keeps.
 type link interface {
 	Desc(c *Caller, id pcp.PMID) (pcp.Desc, error)
 	Instances(c *Caller, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error)
@@ -71,16 +71,16 @@ type link interface {
 	// Waiting returns how many callers are in the queue of an agent in process.
 	Waiting() int
 
-	// fetch fills p. It returns false if p has to be left to the agent, which
+	// fetch fills p. It returns false if p must be left to the agent, which
 	// hangs.
 	fetch(c *Caller, p *Part) bool
 	// sendFetch sends a part of f to the agent if it is idle, and keeps the agent
 	// to itself until the answer has been collected; p.sentTo is set then. It
-	// returns false if fetch is to be called instead.
+	// returns false if fetch must be called instead.
 	sendFetch(c *Caller, f *Fetch, p *Part, start time.Time) bool
 
-	// greet introduces a client that has not asked for anything yet, if the
-	// agent wants that. It returns false if that is to be tried again.
+	// greet introduces a client that has not asked for anything yet, if the agent
+	// wants that. It returns false if that must be tried again.
 	greet(c *Caller) bool
 	// endContext notifies the agent that a client it has seen is gone.
 	endContext(c *Caller)

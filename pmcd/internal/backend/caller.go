@@ -21,7 +21,7 @@ type Caller struct {
 	hung   func()
 
 	seen      []*Agent // by index: agents that know of the client
-	turn      *turn    // in the queue of at most one agent; nil means that first is to be used
+	turn      *turn    // in the queue of at most one agent; nil means to use first
 	first     turn
 	abandoned bool // belongs to the goroutine of the Caller
 }
@@ -55,7 +55,7 @@ func (c *Caller) alive() error {
 }
 
 // Meet introduces the client to an agent before it has asked for anything, if the
-// agent wants that. It waits for no agent: if it returns false, that is to be
+// agent wants that. It waits for no agent: if it returns false, that must be
 // tried again.
 func (c *Caller) Meet(ag *Agent) bool { return ag.greet(c) }
 
@@ -72,8 +72,8 @@ func (c *Caller) Leave() {
 	}
 }
 
-// meet reports whether ag does not know of the client yet, and has it so from
-// now on.
+// meet reports whether ag does not know of the client yet, and records it as
+// known.
 func (c *Caller) meet(ag *Agent) bool {
 	c.makeRoom(ag)
 	if c.seen[ag.index] == ag {

@@ -1,12 +1,12 @@
-// Package backend is how a collector reaches its agents: in its own process, or
-// by PDUs through pipes and sockets.
+// Package backend connects a collector to its agents: in its own process, or by
+// PDUs through pipes and sockets.
 //
-// An [Agent] answers requests of clients; a [Caller] is a client in the hands of
-// one goroutine. A request with one reply is a method of Agent. A request for
-// values is a [Fetch], with a [Part] for each agent, which [Caller.Fetch] has filled;
-// there agents in other processes work at the same time. A [Host] is what agents
-// know of the collector. All of this knows nothing of the clients' protocol, nor
-// of the collector's table of agents.
+// An [Agent] answers requests of clients; a [Caller] is a client owned by one
+// goroutine. A request with one reply is a method of Agent. A request for values is a
+// [Fetch], with a [Part] for each agent, which [Caller.Fetch] has filled; there
+// agents in other processes work at the same time. A [Host] is the agents' view of
+// the collector. The package does not depend on the clients' protocol, nor on the
+// collector's table of agents.
 //
 // # Agents in process
 //

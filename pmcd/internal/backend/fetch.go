@@ -29,14 +29,14 @@ type Fetch struct {
 	crowd   *crowd // that counts it
 }
 
-// A Part is what one agent is asked for. While a call for it runs it belongs to
-// the agent, and for good if the agent hangs: then another takes its place in
-// the Fetch.
+// A Part is the part of a fetch for one agent. While a call for it runs it
+// belongs to the agent, permanently if the agent hangs: then another replaces
+// it in the Fetch.
 type Part struct {
 	PMIDs []pcp.PMID
 
-	// What came of it: Err, for all metrics, or else Result; or if Relayed is
-	// set Relay in place of a long Result.
+	// The result: Err, for all metrics, or else Result; or if Relayed is set
+	// Relay in place of a long Result.
 	Err     error
 	Result  pcp.Result
 	Relay   wire.Relay
@@ -64,10 +64,10 @@ func (f *Fetch) Begin(context int32, profile *pcp.Profile, highRes bool) {
 	f.at = 0
 }
 
-// Add adds the part of an agent, which is nil if there is none: its error is then
-// that there is none. If ids is nil, the metrics are to be appended to PMIDs;
-// else f borrows ids until an agent that hangs has kept them: what PMIDs of the
-// part is at the end can be used again.
+// Add adds the part of an agent, which is nil if there is none: the error of the
+// part is then pcp.ErrNoAgent. If ids is nil, the caller must append the metrics
+// to PMIDs; else f borrows ids, unless an agent that hangs keeps them: the final
+// PMIDs of the part can be used again.
 func (c *Caller) Add(f *Fetch, ag *Agent, ids []pcp.PMID) *Part {
 	var p *Part
 	if n := len(f.spare); n > 0 {
@@ -101,7 +101,7 @@ func (p *Part) reset() {
 	p.alone, p.sentTo, p.Relay, p.Relayed = false, nil, wire.Relay{}, false
 }
 
-// Forget drops what f refers to beside its own memory.
+// Forget drops the references of f to memory of others.
 func (f *Fetch) Forget() {
 	f.spare = append(f.spare, f.Parts...)
 	f.Parts = f.Parts[:0]
@@ -125,7 +125,7 @@ func (p *Part) valid() bool {
 	return true
 }
 
-// lose replaces a part that a hanging agent may still write to, and goes to the
+// lose replaces a part that a hanging agent may still write to, and moves to the
 // next.
 func (f *Fetch) lose() {
 	p := f.Parts[f.at]

@@ -127,8 +127,8 @@ func (r *remote) sendFetch(c *Caller, f *Fetch, p *Part, start time.Time) bool {
 	return true
 }
 
-// collect waits for what sendFetch sent, for the last first: the others have
-// most likely answered by then.
+// collect waits for the answers to the parts that sendFetch sent, the last first:
+// the others have most likely answered by then.
 func (c *Caller) collect(f *Fetch, start time.Time) {
 	sent := f.sent
 	end := time.Now().Add(patience)

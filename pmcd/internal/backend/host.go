@@ -31,7 +31,7 @@ type Host struct {
 	Changed func(wire.State)                     // clients are to learn of it with their next results
 	Died    func()                               // an agent is gone that was not stopped
 	NoRoot  func(err error)                      // there is no Root to reach
-	Warn    func(kind, msg string, attrs ...any) // logs what clients can cause as often as they like
+	Warn    func(kind, msg string, attrs ...any) // logs lines that clients can cause as often as they like
 	Clients func() int                           // how many there are
 
 	// Start is the zero of the clock.

@@ -14,7 +14,8 @@ import (
 // A known is what an agent last answered about its metrics. While the agent is overdue, clients get these answers:
 // a metric whose agent is slow keeps its name, its descriptor and its instances. Values are not kept.
 //
-// What an agent answers may depend on who asks, so that all but descriptors are kept for each identity.
+// The answers of an agent may depend on the user, so that all except descriptors are kept for each
+// identity.
 type known struct {
 	mu    sync.RWMutex
 	descs generations[pcp.PMID, pcp.Desc]
@@ -68,8 +69,8 @@ func (g *generations[K, V]) put(key K, v V, size int) {
 	g.now[key] = v
 }
 
-// recall returns what ask does, and has the agent's answer kept by put. If the agent is overdue, it returns the last
-// answer, by get, or if there is none pcp.ErrAgain.
+// recall returns the result of ask, and keeps the agent's answer with put. If the agent is overdue, it returns the
+// last answer, from get, or if there is none pcp.ErrAgain.
 func recall[T any](a *Agent, c *Caller, ask func() (T, error), get func() (T, bool), put func(T)) (T, error) {
 	var v T
 	err := a.Usable()
@@ -107,7 +108,8 @@ func (a *Agent) Desc(c *Caller, id pcp.PMID) (pcp.Desc, error) {
 	})
 }
 
-// What an answer takes beside its bytes of text: the entry of the map, the header of a string or slice.
+// The memory of an answer in addition to its text: the entry of the map, the header of a string or
+// slice.
 const (
 	sizeOfDesc     = 80
 	sizeOfEntry    = 80
@@ -188,7 +190,8 @@ func (a *Agent) Traverse(c *Caller, name string) ([]string, error) {
 	})
 }
 
-// identity returns what an agent's answers may depend on, beside the question: the client's user and container.
+// identity returns the attributes that an agent's answers may depend on, in addition to the question: the
+// client's user and container.
 func (c *Caller) identity() string {
 	if c.client == nil || len(c.client.Attrs) == 0 {
 		return ""

@@ -34,14 +34,14 @@ type local struct {
 	owner  *turn // nil if the agent is free; abandoned while it hangs
 	head   *turn
 	tail   *turn
-	group  []*turn // fetches that the owner serves besides its own
+	group  []*turn // fetches that the owner serves in addition to its own
 	timer  *time.Timer
 	armed  bool
 	limit  time.Duration // that the timer was armed for
 	ctx    context.Context
 	cancel context.CancelFunc
 	closer io.Closer      // nil if the agent has no Close, or was closed
-	left   []*pmda.Client // that left while the agent was overdue, of which it is to hear
+	left   []*pmda.Client // that left while the agent was overdue, with the notice still due
 
 	union []pcp.PMID // scratch of the owner
 	cost  int64      // of a refresh of late, in nanoseconds; the owner's
@@ -276,8 +276,8 @@ func (l *local) Waiting() (n int) {
 	return n
 }
 
-// Stop cancels what runs, and calls the agent's Close if it has one. A call that hangs is
-// left behind, and the agent then not closed.
+// Stop cancels running calls, and calls the agent's Close if it has one. A call that
+// hangs is abandoned, and the agent then not closed.
 func (l *local) Stop() {
 	l.ag.connected.Store(false)
 	l.mu.Lock()

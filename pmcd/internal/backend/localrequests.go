@@ -240,7 +240,8 @@ func (l *local) Traverse(c *Caller, name string) ([]string, error) {
 	return names, err
 }
 
-// endContext implements link. An agent that is overdue hears of it when it is back.
+// endContext implements link. An agent that is overdue is notified when its call
+// returns.
 func (l *local) endContext(c *Caller) {
 	if !l.run.EndsContexts() {
 		return

@@ -41,7 +41,7 @@ func (o *outputLimiter) Write(p []byte) (int, error) {
 	}
 	n := len(p)
 	if o.dropped > 0 {
-		n = 0 // what comes after a gap waits for the next interval
+		n = 0 // the output after a gap waits for the next interval
 	} else if room := maxAgentOutput - o.written; n > room {
 		n = bytes.LastIndexByte(p[:room], '\n') + 1
 		if n == 0 && o.written == 0 {

@@ -27,13 +27,13 @@ type remote struct {
 	h     *Host
 	flags wire.Features // of its credentials; set before the first request
 
-	slot    slot      // held during an exchange; guards what follows
+	slot    slot      // held during an exchange; guards the following fields
 	conn    agentConn // nil: dropped
 	pdus    *wire.Reader
 	out     []byte
 	result  wire.Result
 	profile sentProfile
-	unsent  bool      // what broke the connection was a request that it did not take
+	unsent  bool      // the connection broke at a request that the agent did not take
 	answers bool      // it has answered a request
 	asked   wire.Type // the last request; 0 for one without a reply
 	// toldReady is set if the agent reported unasked that it is ready.
@@ -86,7 +86,7 @@ const maxKeep = 1 << 16
 
 // A slot is the right to use the connection to an agent. Unlike a mutex it
 // belongs to no goroutine: sendFetch acquires it for a part, and finish, in
-// whatever goroutine the answer is read, releases it for that part. All other
+// the goroutine that reads the answer, releases it for that part. All other
 // functions that acquire it release it before they return.
 type slot chan struct{}
 
@@ -214,7 +214,7 @@ func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (w
 	return h, nil, e.Code
 }
 
-// traceError traces what went wrong with a PDU of a type.
+// traceError traces an error with a PDU of a type.
 func (r *remote) traceError(kind trace.Kind, t wire.Type, err error) {
 	if !r.h.Trace.On() {
 		return

@@ -48,7 +48,7 @@ func (r *remote) dropLocked(why error) {
 // something without a request.
 func (r *remote) DropClosed() {
 	if !r.ag.connected.Load() || r.ag.notReady.Load() || r.ag.late.Load() || !r.slot.tryAcquire() {
-		return // whoever waits for it will notice
+		return // the goroutine that waits for it will notice
 	}
 	defer r.slot.release()
 	conn, ok := r.conn.(syscall.Conn)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
-// RootDomain is the domain of the agent that does what needs privileges for
+// RootDomain is the domain of the agent that performs privileged operations for
 // other agents. They look for it when they start, and only then.
 const RootDomain = 1
 

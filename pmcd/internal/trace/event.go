@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A Event is one event. What its numbers mean depends on its type.
+// A Event is one event. The meaning of its numbers depends on its type.
 type Event struct {
 	Kind   Kind
 	Who    int // a client's number, an agent's domain, or a file descriptor
@@ -83,7 +83,7 @@ func appendEvents(b []byte, events []Event, all bool) []byte {
 	return b
 }
 
-// append writes what happened.
+// append writes the event.
 func (ev *Event) append(b []byte) []byte {
 	expected := func() string {
 		if ev.P1 == -1 {

@@ -13,9 +13,9 @@ import (
 
 // Flags of a Tracer (TR_MASK_*).
 const (
-	Conn       = 1 << 0 // clients and agents that come and go, and what goes wrong
+	Conn       = 1 << 0 // clients and agents that come and go, and failures
 	PDU        = 1 << 1 // PDUs exchanged with them
-	Unbuffered = 1 << 8 // each event goes to the log at once
+	Unbuffered = 1 << 8 // each event is logged at once
 
 	// shown is set with the others while PDUs are shown.
 	shown = 1 << 31
