@@ -71,7 +71,7 @@ type DialError struct {
 	// It is less specific than Err: any failure of a unix: connection is
 	// ENOENT, any of TCP to connect at all ECONNREFUSED.
 	Code pcp.Error
-	Err  error // what happened
+	Err  error // the cause
 }
 
 // Error returns the name of the collector and the cause.
