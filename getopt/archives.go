@@ -56,8 +56,8 @@ func (o *Options) addArchiveList(list string) {
 	}
 }
 
-// AddOwnArchive adds the archives that pmlogger writes for this host, which are
-// what -O means if no source is named.
+// AddOwnArchive adds the archives that pmlogger writes for this host, which -O
+// uses if no source is named.
 func (o *Options) AddOwnArchive() { o.AddArchive(o.OwnArchive()) }
 
 // OwnArchive returns the directory of the archives that pmlogger writes for this host.

@@ -25,8 +25,8 @@ type Parser struct {
 	// POSIX makes the first argument that is not an option end the options, as
 	// the environment variable POSIXLY_CORRECT does.
 	POSIX bool
-	// ShortOnly makes what begins with "--" a cluster of short options, as it
-	// is to a program without a table of options.
+	// ShortOnly makes an argument that begins with "--" a cluster of short
+	// options, as in a program without a table of options.
 	ShortOnly bool
 
 	opts    []Option
@@ -80,7 +80,7 @@ func (p *Parser) Next() (opt *Option, arg string, ok bool) {
 	return nil, "", false
 }
 
-// All returns what Next does, until there are no more options.
+// All yields the results of Next, until there are no more options.
 func (p *Parser) All() iter.Seq2[*Option, string] {
 	return func(yield func(*Option, string) bool) {
 		for {

@@ -31,14 +31,15 @@ func (m *Messages) Errorf(format string, args ...any) {
 	m.text = append(m.text, '\n')
 }
 
-// Take returns what Printf and Errorf kept, and forgets it.
+// Take returns and removes the messages that Printf and Errorf kept.
 func (m *Messages) Take() []byte {
 	text := m.text
 	m.text = nil
 	return text
 }
 
-// Kept returns what Printf and Errorf kept. It is valid until the next call.
+// Kept returns the messages that Printf and Errorf kept. They are valid until the
+// next call.
 func (m *Messages) Kept() []byte { return m.text }
 
 // Flush writes the messages that Printf kept (pmflush(3)): to standard error or, if the

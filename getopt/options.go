@@ -48,8 +48,8 @@ type Options struct {
 	help       bool // the options ask for help
 }
 
-// NewOptions returns Options without values, for the arguments of p, of which the first is the
-// name of the program, as in os.Args. It fills the fields of p that have a default.
+// NewOptions returns Options without values, for the arguments of p, which begin with the name
+// of the program, as in os.Args. It fills the fields of p that have a default.
 func NewOptions(p *Program, args []string) *Options {
 	p.defaults(args)
 	o := &Options{p: p}
@@ -125,8 +125,8 @@ func (o *Options) Done() (status int, exit bool) {
 // Program returns the program's description, with the defaults filled in.
 func (o *Options) Program() *Program { return o.p }
 
-// Common does for an option that a tool has under another name, or with an argument which is ignored, what opt of
-// this package does: a tool calls it in its Own.
+// Common applies opt of this package, for an option that a tool has under another name, or with an argument that
+// is ignored: a tool calls it in its Own.
 func (o *Options) Common(opt Option, arg string) { o.common(&opt, arg) }
 
 // common handles the options of this file's table. If neither common nor the tool
@@ -409,7 +409,7 @@ func (o *Options) twoZones() {
 	o.Usagef("at most one of -Z and -z allowed")
 }
 
-// LoadDerived does what --derived does, for a tool that has it under another name.
+// LoadDerived applies --derived, for a tool that has it under another name.
 func (o *Options) LoadDerived(path string) error {
 	if o.p.Derived == nil {
 		return nil // a program without metrics

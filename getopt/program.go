@@ -17,7 +17,7 @@ import (
 type Program struct {
 	Name     string   // with which messages begin; "": the last element of the first argument
 	Synopsis string   // the usage line after the name; "": "[options]"
-	Version  string   // what --version prints; "": that of this module
+	Version  string   // the version that --version prints; "": that of this module
 	Options  []Option // what the usage message has, in its order
 	Multi    bool     // any number of hosts or archives (PM_OPTFLAG_MULTI)
 	Mixed    bool     // hosts and archives together (PM_OPTFLAG_MIXED)
@@ -37,8 +37,8 @@ type Program struct {
 	// are printed as they are. Package options has such functions.
 	SpecLocal, Derived func(o *Options, arg string) error
 
-	// Usage prints by Messages what follows mistakes in the options; nil: the usage
-	// message of C programs.
+	// Usage prints the text after mistakes in the options to Messages; nil: the
+	// usage message of C programs.
 	Usage func()
 
 	Config         *config.Config // nil: config.Process()

@@ -26,7 +26,7 @@ type Control struct {
 	// Handlers act like the C library and print the same. A program may replace or wrap
 	// them before the first Wait.
 	Handlers timecontrol.Handlers
-	// Zone is how times are to be shown; NewZone changes it.
+	// Zone is the zone in which to show times; NewZone changes it.
 	Zone *time.Location
 
 	print  func(format string, args ...any)
@@ -85,7 +85,7 @@ func (o *Sources) Control(ctx context.Context, w pcptime.Window, delta time.Dura
 
 // A ControlError is the reason that there is no time control.
 type ControlError struct {
-	Status pcp.Error // what the C library makes of it
+	Status pcp.Error // the C library's status
 	Err    error
 }
 
@@ -97,7 +97,7 @@ func (e *ControlError) Unwrap() error { return e.Err }
 
 func noControl(err error, status pcp.Error) error { return &ControlError{Status: status, Err: err} }
 
-// launch starts pmtime, or if there is none the controller that this program is.
+// launch starts pmtime, or if there is none this program as the controller.
 func (o *Sources) launch(ctx context.Context, source timecontrol.Source) (int, error) {
 	program, err := exec.LookPath("pmtime")
 	if err == nil {
@@ -137,7 +137,7 @@ func (c *Control) handlers(ctx context.Context, archives []*pmapi.ArchiveContext
 // Close leaves the time control.
 func (c *Control) Close() error { return c.client.Close() }
 
-// Wait waits until values are to be shown. Its error is [ErrControlGone] when the time control has ended.
+// Wait waits until values must be shown. Its error is [ErrControlGone] when the time control has ended.
 func (c *Control) Wait(ctx context.Context) error {
 	_, err := c.next(ctx)
 	return err
@@ -160,7 +160,7 @@ func (c *Control) Shown() error { return gone(c.follow.Ack()) }
 // AtEnd reports to the controller that archives have no further values.
 func (c *Control) AtEnd() error { return gone(c.follow.AtEnd()) }
 
-// gone makes of errors of a connection that a time control has ended.
+// gone turns errors of a connection into the end of a time control.
 func gone(err error) error {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):

@@ -22,5 +22,5 @@
 // times as -s sets, within the window of -S, -T, -A and -O, and reports in the zone of -z or -Z. The
 // environment can replace options (PCP_HOST, PCP_ARCHIVE and others, see PCPIntro(1)). Its messages
 // and exit status are those of a C program. [getopt.Program] describes the other choices, and how a
-// program adds options of its own.
+// program adds its own options.
 package options

@@ -129,8 +129,8 @@ func (o *Sources) loadLocal() error {
 	return o.loadLocalFrom(cfg.Get("PCP_PMCDCONF_PATH"), cfg.Named("PCP_PMCDCONF_PATH"), cfg.Get("PCP_PMDAS_DIR"))
 }
 
-// loadLocalFrom is loadLocal for the configuration at path, which has to be there if
-// it was named.
+// loadLocalFrom is loadLocal for the configuration at path, which must exist if it
+// was named.
 func (o *Sources) loadLocalFrom(path string, named bool, pmdas string) error {
 	text, err := readConf(path)
 	if err != nil && (named || !errors.Is(err, fs.ErrNotExist)) {
@@ -242,8 +242,8 @@ func (o *Sources) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 }
 
 // localNames returns a function that loads the installed name space, or nil if
-// there is none and it was not named where one is: then the agents' own names do.
-// As with the C library only a look-up finds out that a file is missing.
+// there is none and none was named: then the agents' own names are used. As with
+// the C library only a look-up finds out that a file is missing.
 func (o *Sources) localNames(named bool) func() (*pmns.Tree, error) {
 	path := pmns.DefaultPath(o.config())
 	if o.config().IsSet("PMNS_DEFAULT") {

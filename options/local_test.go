@@ -232,7 +232,8 @@ func TestChangeLocal(t *testing.T) {
 			t.Errorf("%q: %q, want %q", spec, got, want)
 		}
 	}
-	// More of them are in cmd/internal/testing/difftest, beside the C library.
+	// More of them are in cmd/internal/testing/difftest, compared with the C
+	// library.
 	f("add,253,x,y", "")
 	f("add,253,x,y,z", "")
 	f("add, 253,x,y", "")

@@ -20,9 +20,9 @@ type Options struct {
 	Window pcptime.Window
 }
 
-// Parse reads the environment and the arguments of a program as pmGetOptions(3) does.
-// The first argument is the program's name, as in os.Args. The program then makes its own checks
-// and calls Done, and if it is not to exit Open.
+// Parse reads the environment and the arguments of a program as pmGetOptions(3) does. The first
+// argument is the program's name, as in os.Args. The program then makes its own checks and calls
+// Done, and if it must not exit Open.
 func Parse(p *getopt.Program, args []string) *Options {
 	o := new(Options)
 	if p.SpecLocal == nil {

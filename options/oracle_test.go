@@ -245,8 +245,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestOptionsOfC gives the lines to a program with the C library. UPDATE=oracle writes down what
-// that does.
+// TestOptionsOfC gives the lines to a program with the C library. UPDATE=oracle records its
+// output.
 func TestOptionsOfC(t *testing.T) {
 	oracle.Require(t)
 	dir, base := machine(t)
@@ -278,7 +278,7 @@ func TestOptionsOfC(t *testing.T) {
 	}
 }
 
-// run is what testdata/options.c is in C.
+// run is the counterpart of testdata/options.c.
 func run(t *testing.T, environ, args []string) (o outcome) {
 	t.Helper()
 	vars := map[string]string{}

@@ -40,7 +40,7 @@ func (o *Options) Watch(ctx context.Context, c *pmapi.Context, metrics ...string
 		}
 		if control != nil {
 			defer control.Close()
-			control.Handlers.Seek = nil // the loop has a context of its own
+			control.Handlers.Seek = nil // the loop has its own context
 			so.Finish = pcp.Timestamp{}
 			so.Turn = func(ctx context.Context) (pcp.Timestamp, error) {
 				m, err := control.next(ctx)

@@ -17,8 +17,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// Sources opens contexts on what options name. It remembers the agents of local
-// contexts and the derived metrics, which all its contexts have.
+// Sources opens contexts on the sources that options name. It remembers the
+// agents of local contexts and the derived metrics, which all its contexts have.
 type Sources struct {
 	// DialContext makes the connections to collectors; nil means that of net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
@@ -32,18 +32,18 @@ type Sources struct {
 	opts    *getopt.Options
 	local   localTable
 	derived *derive.Set // nil until they are needed
-	mu      sync.Mutex  // of Dial, for all but what waits for a host
+	mu      sync.Mutex  // of Dial, except while waiting for a host
 }
 
-// NewSources returns the Sources of what options name. They may be read later: their
-// Program's SpecLocal and Derived are usually those of the Sources.
+// NewSources returns the Sources that options name. The options may be read later:
+// their Program's SpecLocal and Derived are usually those of the Sources.
 func NewSources(o *getopt.Options) *Sources { return &Sources{opts: o} }
 
 func (o *Sources) program() *getopt.Program { return o.opts.Program() }
 func (o *Sources) config() *config.Config   { return o.program().Config }
 func (o *Sources) msg() *getopt.Messages    { return o.program().Messages }
 
-// flush writes out what standard output still buffers.
+// flush writes the buffered bytes of standard output.
 func (o *Sources) flush() error {
 	if f, ok := o.program().Stdout.(interface{ Flush() error }); ok {
 		return f.Flush()
@@ -64,7 +64,7 @@ func (e *Error) Error() string { return e.Text + ": " + getopt.ErrText(e.Err) }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// localHost is what getopt.Options.Host returns if no host is named.
+// localHost is the result of getopt.Options.Host if no host is named.
 const localHost = "local:"
 
 // Dial opens a context on a host, with the container, the name space and the derived

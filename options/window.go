@@ -11,9 +11,9 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// Window returns the time window that the options leave of a source, of which
-// c is the context: of a collector from now on. With Program.Multi and
-// several archives it is their span together.
+// Window returns the time window of the options for the source of context c:
+// for a collector from now on. With Program.Multi and several archives it is
+// their span together.
 func (o *Sources) Window(ctx context.Context, c *pmapi.Context, loc *time.Location) (pcptime.Window, error) {
 	first, last := pcp.TimestampOf(time.Now()), pcptime.Never
 	if a, ok := c.Archive(); ok {

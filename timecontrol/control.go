@@ -106,8 +106,8 @@ func (c *Control) SetSpeed(speed float64) {
 	})
 }
 
-// SetPosition goes to a time of archives, or to the nearest that they have. Followers
-// show it with the next step.
+// SetPosition moves to a time of archives, or to the nearest that they have.
+// Followers show it with the next step.
 func (c *Control) SetPosition(t pcp.Timestamp) {
 	c.do(func() {
 		if c.Source == Host {
@@ -139,7 +139,8 @@ func (c *Control) within(t pcp.Timestamp) pcp.Timestamp {
 	return t
 }
 
-// join takes over what the first follower shows, and makes room for what others do.
+// join takes over the view of the first follower, and extends it for those of
+// others.
 func (c *Control) join(m Message) {
 	if c.joined {
 		if m.Source == Archive {
@@ -204,7 +205,7 @@ func (c *Control) tell(m Message) {
 	}
 }
 
-// run goes into a direction.
+// run moves in a direction.
 func (c *Control) run(dir State) {
 	if c.State == dir && c.Mode != StepMode {
 		return

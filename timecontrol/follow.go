@@ -16,7 +16,7 @@ type Handlers struct {
 	Position func(at pcp.Timestamp)                            // it is somewhere else in the archives
 	Interval func(delta time.Duration)                         // steps have another length
 	Stepped  func(delta time.Duration)                         // it goes forward from now on
-	NewZone  func(zone, label string)                          // times are to be shown in another zone
+	NewZone  func(zone, label string)                          // times must be shown in another zone
 	Seek     func(at pcp.Timestamp, delta time.Duration) error // values of archives are wanted from here on
 }
 
@@ -50,9 +50,9 @@ func NewFollower(c *Client, delta time.Duration, h Handlers) *Follower {
 	return &Follower{c: c, h: h, delta: delta}
 }
 
-// Next waits for the next step forward and returns it. The caller shows values of
-// that time, and then calls Ack, or AtEnd if there are none any more. Next returns io.EOF
-// when the controller is gone, and what Handlers.Seek returned.
+// Next waits for the next step forward and returns it. The caller shows values of that
+// time, and then calls Ack, or AtEnd if there are none any more. Next returns io.EOF when
+// the controller is gone, and the error of Handlers.Seek.
 func (f *Follower) Next(ctx context.Context) (Message, error) {
 	if !f.shown {
 		f.shown = true

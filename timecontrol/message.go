@@ -74,11 +74,11 @@ type Source int32
 // Sources (PM_SOURCE_*).
 const (
 	NoSource Source = -1 // PM_SOURCE_NONE
-	Host     Source = 0  // PM_SOURCE_HOST: what happens now
+	Host     Source = 0  // PM_SOURCE_HOST: present values
 	Archive  Source = 1  // PM_SOURCE_ARCHIVE
 )
 
-// A Message is what controllers and followers send to each other (pmTime).
+// A Message is a message between controllers and followers (pmTime).
 type Message struct {
 	Command  Command
 	Source   Source
@@ -88,8 +88,8 @@ type Message struct {
 	Position pcp.Timestamp // of the step; times have microseconds on the wire too
 	Start    pcp.Timestamp // of archives
 	End      pcp.Timestamp
-	// Zone and ZoneLabel are the value of TZ and where it comes from. They come with
-	// Set and Zone.
+	// Zone and ZoneLabel are the value of TZ and its origin. They are sent with Set
+	// and Zone.
 	Zone, ZoneLabel string
 }
 
@@ -174,8 +174,8 @@ func (m *Message) Decode(b []byte) error {
 // maxDelta is the largest interval in seconds: a time.Duration has room for it.
 const maxDelta = 1 << 32
 
-// messageLen returns the length of the message that b starts with, of which there
-// must be the fixed part.
+// messageLen returns the length of the message at the start of b, which must have
+// its fixed part.
 func messageLen(b []byte) (int, error) {
 	if len(b) < fixedLen {
 		return 0, fmt.Errorf("%d bytes: %w", len(b), ErrMessage)

@@ -40,7 +40,7 @@ type Config struct {
 	// Changed is called when something has changed that Status shows. It must
 	// return soon and not call the server.
 	Changed func()
-	// Log gets what followers do wrong; nil discards it.
+	// Log gets the errors of followers; nil discards them.
 	Log *slog.Logger
 	// Debug prints the messages of all followers with debug.TimeControl; nil prints
 	// nothing.
@@ -72,7 +72,7 @@ func NewServer(cfg Config) *Server {
 	return s
 }
 
-// Control returns what moves the followers of archives, or of hosts.
+// Control returns the Control that moves the followers of archives, or of hosts.
 func (s *Server) Control(source Source) *Control {
 	if source == Archive {
 		return &s.arc
@@ -95,7 +95,7 @@ func Listen(port, base int) (net.Listener, error) {
 }
 
 // Serve serves followers until ctx is done, or, if Config.UntilLast is set, until
-// the last one has left. It closes l, and leaves no goroutine behind.
+// the last one has left. It closes l, and leaves no goroutine running.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -235,7 +235,7 @@ func (f *follower) take(m Message) error {
 	return nil
 }
 
-// begin makes f one of those that take part.
+// begin adds f to the followers.
 func (f *follower) begin() {
 	if !f.ready {
 		f.ready = true

@@ -312,8 +312,7 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// Example drives a follower through an archive of which it shows a step each
-// ten seconds.
+// Example drives a follower through an archive in steps of ten seconds.
 func Example() {
 	l, err := timecontrol.Listen(0, timecontrol.DefaultPort)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceUnknown receives a command that there is not.
+// TestTraceUnknown receives an unknown command.
 func TestTraceUnknown(t *testing.T) {
 	var b bytes.Buffer
 	a, z := net.Pipe()

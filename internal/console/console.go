@@ -17,10 +17,10 @@ import (
 // maxAnswer is how long an answer at the console may be.
 const maxAnswer = 1024
 
-// Ask asks the user at the terminal, whatever the standard streams are. The answer to a secret
-// question is not shown. If there is no terminal, Ask reports that by notify and the answer is
-// empty. It is also empty if path, which is that of PCP_CONSOLE, is "none"; else path can name
-// another terminal, or a file with the answer. Ask calls flush before it prints.
+// Ask asks the user at the terminal, regardless of the standard streams. The answer to a
+// secret question is not shown. If there is no terminal, Ask reports that by notify and the
+// answer is empty. It is also empty if path, which is that of PCP_CONSOLE, is "none"; else
+// path can name another terminal, or a file with the answer. Ask calls flush before it prints.
 func Ask(ctx context.Context, path, prompt string, secret bool, notify func(level, msg string), flush func() error) (string, error) {
 	path = cmp.Or(path, "/dev/tty")
 	if path == "none" {

@@ -19,7 +19,7 @@ type Editor struct {
 	fd   int
 	in   interruptible
 	term *term.Terminal
-	raw  atomic.Pointer[term.State] // what the terminal is to be again, nil if it is
+	raw  atomic.Pointer[term.State] // the state to restore, nil if restored
 }
 
 // NewEditor returns an Editor that shows the lines on out, which must not keep anything back,

@@ -1,5 +1,5 @@
 // Package ctext reads and writes text as C does in its "C" locale: classes of
-// characters, strings that end with a NUL, numbers. It knows nothing of PCP.
+// characters, strings that end with a NUL, numbers. It does not depend on PCP.
 package ctext
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Space is what isspace(3) takes for white space.
+// Space is the white space of isspace(3).
 const Space = " \t\n\v\f\r"
 
 // IsSpace reports whether c is white space.
@@ -48,7 +48,7 @@ func Digits(s string, i int) int {
 	return i
 }
 
-// Bytes returns what C sees of a string: b up to its first NUL.
+// Bytes returns the C string in b: b up to its first NUL.
 func Bytes(b []byte) []byte {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		return b[:i]
@@ -56,7 +56,7 @@ func Bytes(b []byte) []byte {
 	return b
 }
 
-// String returns what C sees of a string: s up to its first NUL.
+// String returns the C string in s: s up to its first NUL.
 func String(s string) string {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return s[:i]

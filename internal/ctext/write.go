@@ -29,8 +29,8 @@ func AppendFloat(b []byte, f float64, verb byte, prec int) []byte {
 	return append(b, name...)
 }
 
-// AppendDigits appends the last digits of n, as many as there are to be, with
-// leading zeros.
+// AppendDigits appends the last digits of n, in the number digits, with leading
+// zeros.
 func AppendDigits(b []byte, n uint32, digits int) []byte {
 	start := len(b)
 	b = append(b, "0000000000"[:digits]...)

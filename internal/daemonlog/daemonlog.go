@@ -17,11 +17,10 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// Open opens the log at path for the daemon name and writes the header. A log
-// that was there becomes path.prev, or goes if it cannot (pmOpenLog(3)). What
-// others may have planted in its place is not written to, see
-// safefile.CreateLog. A device stays, unlike in C, where root's -l /dev/null leaves
-// the machine without.
+// Open opens the log at path for the daemon name and writes the header. An existing
+// log becomes path.prev, or is removed if that fails (pmOpenLog(3)). Files that
+// others may have planted in its place are not written to, see safefile.CreateLog.
+// A device stays, unlike in C, where root's -l /dev/null removes it.
 func Open(path, name string) (*os.File, error) {
 	f, err := safefile.CreateLog(path, 0o644)
 	if err != nil {
@@ -123,7 +122,7 @@ func appendAttr(b *bytes.Buffer, group string, a slog.Attr) {
 		return
 	}
 	text := v.String()
-	// What a peer wrote must not begin a line of its own, nor move a cursor.
+	// Text from a peer must not begin a new line, nor move a cursor.
 	odd := func(r rune) bool { return r == '"' || r == ' ' || r == utf8.RuneError || !unicode.IsPrint(r) }
 	if text == "" || strings.ContainsFunc(text, odd) {
 		text = strconv.Quote(text)

@@ -119,8 +119,8 @@ func readSmall(path string, limit int) (string, error) {
 }
 
 // parseLabelsConf reads the setting machineid_hash of the section [global],
-// none or sha256. Like libpcp it stops at the first, and takes what begins
-// with a known value for that.
+// none or sha256. Like libpcp it stops at the first, and accepts any value
+// that begins with a known one.
 func parseLabelsConf(text string) (hashMachine bool, err error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

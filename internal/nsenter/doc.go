@@ -3,8 +3,8 @@
 //
 //	err := nsenter.Run(pid, nsenter.UTS, func() error { return unix.Uname(&u) })
 //
-// A function runs on a thread of its own, which is thrown away afterwards: what
-// other goroutines see does not change. It must not start goroutines and expect
-// them to be in the same place. User name spaces cannot be entered: the kernel
-// lets no process do so that has several threads.
+// A function runs on its own thread, which is thrown away afterwards: the name
+// spaces of other goroutines do not change. It must not start goroutines and
+// expect them to be in the same name spaces. User name spaces cannot be
+// entered: the kernel forbids it to a process with several threads.
 package nsenter

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
-// child starts a process in name spaces of its own and returns its number.
+// child starts a process in its own name spaces and returns its number.
 func child(t *testing.T) int {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -99,7 +99,7 @@ func TestRun(t *testing.T) {
 		})
 	}
 	some.Wait()
-	// What /proc/self shows is the main thread's.
+	// /proc/self shows the main thread's name spaces.
 	b, err := os.ReadFile("/proc/self/net/dev")
 	if err != nil || strings.Count(string(b), ":") != strings.Count(hostNet, ":") {
 		t.Errorf("the main thread sees %s, %v", b, err)

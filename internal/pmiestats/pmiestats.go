@@ -32,8 +32,8 @@ type Stats struct {
 // Version is that of the layout. A process sets it when the rest is there.
 const Version = 1
 
-// Where the file has what, in the byte order of its host. Part of the file format; do not
-// change.
+// Offsets of the fields of the file, in the byte order of its host. Part of the file
+// format; do not change.
 const (
 	maxPath = 4097 // MAXPATHLEN+1
 	maxHost = 65   // MAXHOSTNAMELEN+1
@@ -111,7 +111,8 @@ func Create(dir string, pid int) (*File, error) {
 	return file, nil
 }
 
-// Write writes what differs from the last time, for those that have mapped the file.
+// Write writes the fields that changed since the last time, for processes that have
+// mapped the file.
 func (f *File) Write(s Stats) error {
 	if f.f == nil {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkKeyed parses a file like /proc/vmstat of which a tenth is wanted, and all.
+// BenchmarkKeyed parses a file like /proc/vmstat, for a tenth of its keys and for
+// all.
 func BenchmarkKeyed(b *testing.B) {
 	text, err := os.ReadFile("../agent/linux/testdata/vm/proc/vmstat")
 	if err != nil {

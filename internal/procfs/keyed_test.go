@@ -27,7 +27,7 @@ func TestKeyed(t *testing.T) {
 	f("", "", map[int]uint64{})
 }
 
-// FuzzKeyed compares with what a fresh reader makes of the same bytes.
+// FuzzKeyed compares with the results of a fresh reader for the same bytes.
 func FuzzKeyed(f *testing.F) {
 	f.Add([]byte("a 1\nb 2\n"), []byte("b 3\na 4\nc:5"))
 	f.Fuzz(func(t *testing.T, first, second []byte) {

@@ -40,8 +40,8 @@ func Skip(b []byte) []byte {
 	return b[i:]
 }
 
-// Field returns the first run of bytes other than blanks and line ends, and what
-// follows it. The field is empty if the line has no such bytes.
+// Field returns the first run of bytes other than blanks and line ends, and the
+// rest after it. The field is empty if the line has no such bytes.
 func Field(b []byte) (field, rest []byte) {
 	b = Skip(b)
 	i := 0

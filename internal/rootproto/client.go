@@ -129,8 +129,8 @@ func (c *Client) drop() error {
 	return err
 }
 
-// ask makes one exchange: what decode refuses, and what comes as another type
-// than want, ends the connection. A status other than 0 is an error.
+// ask makes one exchange: an answer that decode refuses, or of another type than
+// want, ends the connection. A status other than 0 is an error.
 func (c *Client) ask(req []byte, want Type, decode func([]byte) error) (Ancillary, error) {
 	if err := c.connect(); err != nil {
 		return Ancillary{}, err

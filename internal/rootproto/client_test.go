@@ -94,7 +94,7 @@ func TestClient(t *testing.T) {
 			c.Send((&Stop{Type: TypeStop, PID: 12, Code: 256}).Append(nil), Timeout)
 		}
 	})
-	for range 2 { // the second time after what broke the connection
+	for range 2 { // the second time after the answers that broke the connection
 		if pid, err := c.ProcessID("four"); pid != 4 || err != nil {
 			t.Errorf("process %d, %v", pid, err)
 		}

@@ -37,7 +37,7 @@ func (c *Conn) Accept() {
 	c.oob = make([]byte, syscall.CmsgSpace(4*maxFiles)+syscall.CmsgSpace(credSize))
 }
 
-// Ancillary is what came beside the bytes of a PDU.
+// Ancillary is the ancillary data of a PDU.
 type Ancillary struct {
 	Files []*os.File
 	Cred  *Cred // of the sender, if the socket passes them
@@ -93,7 +93,7 @@ func deadline(set func(time.Time) error, d time.Duration) {
 	}
 }
 
-// read reads some bytes, and what came beside them.
+// read reads some bytes, and their ancillary data.
 func (c *Conn) read(b []byte, with *Ancillary) (int, error) {
 	if c.oob == nil {
 		return c.conn.Read(b) // the kernel drops all else
@@ -127,7 +127,7 @@ func (a *Ancillary) parse(oob []byte) error {
 			continue
 		}
 		if cred, ok := parseCred(&msgs[i]); ok {
-			// One who may not have something done could send all of a PDU but its end, and leave that to root.
+			// A user without permission could send all of a PDU except its end, and let root send that.
 			if a.Cred != nil && (a.Cred.UID != cred.UID || a.Cred.GID != cred.GID) {
 				return fmt.Errorf("PDU of the users %d and %d: %w", a.Cred.UID, cred.UID, pcp.ErrIPC)
 			}
@@ -153,7 +153,7 @@ func (a *Ancillary) parse(oob []byte) error {
 	return nil
 }
 
-// Send sends a PDU with files; the other end gets descriptors of its own.
+// Send sends a PDU with files; the other end gets its own descriptors.
 func (c *Conn) Send(pdu []byte, wait time.Duration, files ...*os.File) error {
 	deadline(c.conn.SetWriteDeadline, wait)
 	if len(files) == 0 {

@@ -27,7 +27,8 @@ func PassCred(c *net.UnixConn) error {
 	})
 }
 
-// PeerCred returns who made the connection c (SO_PEERCRED).
+// PeerCred returns the credentials of the process that made the connection c
+// (SO_PEERCRED).
 func PeerCred(c *net.UnixConn) (Cred, error) {
 	var u *syscall.Ucred
 	err := control(c, func(fd int) (err error) {

@@ -1,6 +1,7 @@
-// Package rootproto is the protocol of the helper that does for unprivileged
-// programs of PCP what needs root: pmdaroot(1). Collectors have it start and
-// end agents; agents ask it which process, host name and cgroup a container has.
+// Package rootproto is the protocol of the helper that performs operations as
+// root for unprivileged programs of PCP: pmdaroot(1). Collectors have it start
+// and end agents; agents ask it for the process, host name and cgroup of a
+// container.
 //
 //	c := rootproto.NewClient(rootproto.DefaultPath(config.Process()))
 //	defer c.Close()

@@ -93,7 +93,7 @@ func TestFalseHelper(t *testing.T) {
 		t.Errorf("a helper of this user: %v", err)
 	}
 	c.Close()
-	// The kernel notes who listens when listen(2) is called.
+	// The kernel records the listener's credentials when listen(2) is called.
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)

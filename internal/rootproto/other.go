@@ -18,7 +18,7 @@ type Client struct{ path string }
 // NewClient returns a client.
 func NewClient(path string) *Client { return &Client{path} }
 
-// Path returns what NewClient was given.
+// Path returns the argument of NewClient.
 func (c *Client) Path() string { return c.path }
 
 // Connect fails.

@@ -18,7 +18,7 @@ type pdu interface {
 	Decode([]byte) error
 }
 
-// TestBytes holds PDUs against what libpcp_pmda sends.
+// TestBytes compares PDUs with those that libpcp_pmda sends.
 func TestBytes(t *testing.T) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		t.Skip("the bytes were taken from a little-endian machine")

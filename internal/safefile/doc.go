@@ -7,7 +7,8 @@
 //
 //   - follows a symbolic link, at the end of a path or within, only where
 //     only root and the process's user can have put it;
-//   - works below the directory that it opened, whatever the path means by then;
+//   - works below the directory that it opened, even if the path has changed by
+//     then;
 //   - creates with O_EXCL, or replaces a name in one step, and gives a file its
 //     mode and owner before the name appears;
 //   - never waits for a FIFO.

@@ -15,7 +15,7 @@ var ErrNotRegular = errors.New("not a regular file of one name")
 var ErrChanged = errors.New("somebody else has changed it meanwhile")
 
 // OpCreate is the Op of the fs.PathError of a Replace that cannot create the new
-// file, so that the caller may use words of its own.
+// file, so that the caller may use its own words.
 const OpCreate = "create a file beside"
 
 // A Replacement configures a file that Replace writes.
@@ -39,7 +39,7 @@ type Replacement struct {
 	Was       fs.FileInfo
 	MustBeNew bool
 
-	// Follow replaces the file that a symbolic link leads to, not the link.
+	// Follow replaces the target of a symbolic link, not the link.
 	Follow bool
 }
 

@@ -25,7 +25,7 @@ func CreateLog(path string, perm fs.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, perm)
 }
 
-// Create creates the file at path in the place of whatever has that name.
+// Create creates the file at path, replacing any file with that name.
 func Create(path string, perm fs.FileMode) (*os.File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -65,7 +65,7 @@ func (d *dir) stat(name string) (st unix.Stat_t, err error) {
 	return st, err
 }
 
-// follows reports whether a symbolic link in the directory is to be followed.
+// follows reports whether to follow a symbolic link in the directory.
 func (d *dir) follows(st *unix.Stat_t) bool { return d.trusted || ownerTrusted(st.Uid) }
 
 func (d *dir) readlink(name string) (string, error) {
@@ -238,8 +238,8 @@ func kindOf(kind uint32) string {
 	return "a file with several names"
 }
 
-// Create creates the file at path for writing, in the place of whatever has
-// that name, which is not followed or written to.
+// Create creates the file at path for writing, replacing any file with that name,
+// which is not followed or written to.
 func Create(path string, perm fs.FileMode) (*os.File, error) {
 	d, name, err := openParent(path, false)
 	if err != nil {
@@ -350,7 +350,7 @@ func Open(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// tempName returns a name beside name that cannot be guessed.
+// tempName returns a temporary name for name that cannot be guessed.
 func tempName(name string) string { return "." + name + "." + rand.Text()[:10] }
 
 // Replace writes a new file in the place of the one at path, in one step: at no

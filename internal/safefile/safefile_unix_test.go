@@ -112,8 +112,8 @@ func (p *planted) soon(f func()) {
 	}
 }
 
-// rootOnly skips what needs two users: of a link in a directory that everybody
-// may write to, its owner may follow it.
+// rootOnly skips tests that need two users: the owner of a link in a directory
+// that everybody may write to may follow it.
 func rootOnly(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/xdg-go/scram"
 )
 
-// A Client proves to a server who it is.
+// A Client authenticates a user to a server.
 type Client struct {
 	mechanism  string
 	user, pass string

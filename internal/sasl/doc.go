@@ -1,6 +1,6 @@
-// Package sasl has the two sides of the SASL mechanisms by which a client of a
-// collector proves its user's identity: PLAIN, LOGIN and SCRAM with SHA-1, SHA-256
-// and SHA-512. It knows bytes only; callers carry them.
+// Package sasl implements both sides of the SASL mechanisms with which a client of
+// a collector authenticates its user: PLAIN, LOGIN and SCRAM with SHA-1, SHA-256
+// and SHA-512. It handles bytes only; callers send and receive them.
 //
 //	c, err := sasl.NewClient("SCRAM-SHA-256 PLAIN", "", "tux", "secret")
 //	first := c.Start()                 // name of the mechanism, and its initial response
@@ -13,7 +13,7 @@
 // server begins with the names of its mechanisms, spaces between. The client
 // answers with one of them, a NUL, and the mechanism's initial response if it
 // has one. Challenges and responses follow. Data that a server sends on success
-// is a challenge of its own, which the client answers with an empty response; a
+// is a separate challenge, which the client answers with an empty response; a
 // mechanism that ends with a response of the client gets no answer, so that a
 // client learns of a refusal with its first request.
 //

@@ -55,7 +55,7 @@ func FuzzParseConf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { ParseConf(strings.NewReader(text)) })
 }
 
-// FuzzServer sends whatever messages, which must never make anybody a user.
+// FuzzServer sends arbitrary messages, which must never authenticate anybody.
 func FuzzServer(f *testing.F) {
 	f.Add([]byte("PLAIN\x00\x00tux\x00wrong"), []byte(""), []byte(""))
 	f.Add([]byte("LOGIN"), []byte("tux"), []byte("wrong"))
@@ -79,7 +79,8 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// FuzzClient has a server send whatever challenges, which must never convince.
+// FuzzClient has a server send arbitrary challenges, which must never
+// authenticate it.
 func FuzzClient(f *testing.F) {
 	f.Add([]byte("r=x,s=MDEyMzQ1Njc=,i=4096"), []byte("v=AAAA"))
 	f.Add([]byte("e=other-error"), []byte(""))

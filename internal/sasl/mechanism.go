@@ -30,7 +30,7 @@ const MaxMessage = 2048
 // wish; more would be a way to keep a processor busy.
 const maxIterations = 1_000_000
 
-// minIterations is what RFC 7677 demands.
+// minIterations is the minimum of RFC 7677.
 const minIterations = 4096
 
 // Statuses, those of the C library (SASL_*) below the last of PCP.

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// A Database is what saslpasswd2(8) writes: passwords, as they are, by name
-// and realm.
+// A Database is the contents of a file of saslpasswd2(8): passwords, in plain
+// text, by name and realm.
 type Database map[DatabaseKey]string
 
 // A DatabaseKey is a name in a realm, which by default is the host's name.

@@ -9,11 +9,11 @@ import (
 	"github.com/xdg-go/scram"
 )
 
-// Accounts are what a server knows of its users. An answer about an unknown name
-// should take as long as one about an account, and look like it.
+// Accounts are the users of a server. An answer about an unknown name should take
+// as long as one about an account, and look like it.
 type Accounts interface {
-	// Verifier returns what proves a password by a SCRAM mechanism; for an unknown
-	// name, something that no password proves.
+	// Verifier returns the verifier of a password by a SCRAM mechanism; for an
+	// unknown name, a verifier that no password satisfies.
 	Verifier(mechanism, user string) (Verifier, error)
 
 	// CheckPassword returns nil if user is an account and has that password,
@@ -21,7 +21,7 @@ type Accounts interface {
 	CheckPassword(user, password string) error
 }
 
-// A Server finds out who a client is.
+// A Server authenticates a client.
 type Server struct {
 	accounts  Accounts
 	mechanism string
@@ -70,7 +70,7 @@ func (s *Server) Mechanism() string { return s.mechanism }
 // returns true.
 func (s *Server) User() string { return s.user }
 
-// Done reports whether the client has proven who it is.
+// Done reports whether the client has authenticated.
 func (s *Server) Done() bool { return s.done }
 
 // Start returns the first challenge. It must not be sent if Done then returns
@@ -134,7 +134,8 @@ func (s *Server) scramStep(response []byte) ([]byte, error) {
 	return []byte(challenge), nil
 }
 
-// plain takes the one response of PLAIN: on whose behalf, who, and the password.
+// plain handles the one response of PLAIN: the authorization name, the user name,
+// and the password.
 func (s *Server) plain(response string) error {
 	parts := strings.Split(response, "\x00")
 	if len(parts) != 3 {

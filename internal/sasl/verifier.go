@@ -29,7 +29,7 @@ const saltSize = 16
 // (libsasl2) refuse more than 65536.
 const DefaultIterations = 15000
 
-// NewVerifier makes the verifier of a password with a salt of its own.
+// NewVerifier makes the verifier of a password with a new salt.
 func NewVerifier(mechanism, password string, iterations int) (Verifier, error) {
 	salt := make([]byte, saltSize)
 	rand.Read(salt)

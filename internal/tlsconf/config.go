@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// base is what both sides have.
+// base returns the common part of both sides.
 func (f *File) base() (*tls.Config, error) {
 	cfg := &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -105,7 +105,7 @@ func (f *File) Client(host string, getenv func(string) string) (*tls.Config, err
 		// refuse it.
 		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert, nil }
 	}
-	// What crypto/tls checks by itself is all or nothing.
+	// The checks of crypto/tls are all or nothing.
 	cfg.InsecureSkipVerify = true
 	v := verifier{roots: cfg.RootCAs}
 	switch {
@@ -153,7 +153,7 @@ func (v verifier) verify(cs tls.ConnectionState) error {
 	return nil
 }
 
-// loadPair loads a certificate with what signed it, and its key.
+// loadPair loads a certificate with its chain, and its key.
 func loadPair(certFile, keyFile, certWord, keyWord string) (tls.Certificate, error) {
 	certText, err := readFile(certFile, maxFile)
 	if err == nil && !hasBlock(certText, "CERTIFICATE") {

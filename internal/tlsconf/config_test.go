@@ -21,7 +21,7 @@ import (
 
 func none(string) string { return "" }
 
-// shake connects a client's end to a server's and returns what became of it.
+// shake connects a client's end to a server's and returns the errors.
 func shake(t *testing.T, server, client *tls.Config) (serverErr, clientErr error) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -133,7 +133,7 @@ func TestHandshake(t *testing.T) {
 	f("mine has expired", server, tlsconf.File{ClientCertFile: old.File, ClientKeyFile: old.Key}, none, true, "expired", "expired")
 }
 
-// TestCADir trusts what openssl rehash would have named.
+// TestCADir trusts files named as by openssl rehash.
 func TestCADir(t *testing.T) {
 	ca := tlstest.NewCA(t, "CA")
 	cert := ca.Cert(t, tlstest.Server())
@@ -261,7 +261,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestCiphers compares what lists select with OpenSSL, of what both have.
+// TestCiphers compares the suites that lists select with those of OpenSSL, among
+// suites of both.
 func TestCiphers(t *testing.T) {
 	lists := []string{
 		"DEFAULT", "ALL", "HIGH", "DEFAULT:!MEDIUM", "ECDHE", "ECDHE+AESGCM", "kRSA", "RSA", "aRSA", "AES128", "AES256:!SHA1",

@@ -1,5 +1,5 @@
-// Package tlsconf reads PCP's tls.conf and makes of it what crypto/tls needs,
-// for the collector's side and for the client's.
+// Package tlsconf reads PCP's tls.conf and converts it to configurations of
+// crypto/tls, for the collector's side and for the client's.
 //
 //	f, err := tlsconf.ReadFile(path)      // no such file: no settings
 //	server, err := f.Server()             // the collector's *tls.Config
@@ -22,6 +22,6 @@
 //
 //	tls-verify-server = true
 //
-// Both sides speak TLS 1.2 and 1.3. What crypto/tls cannot do is an error that
-// names it: see [File.Server].
+// Both sides speak TLS 1.2 and 1.3. A setting that crypto/tls does not support is
+// an error that names it: see [File.Server].
 package tlsconf

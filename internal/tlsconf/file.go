@@ -40,7 +40,7 @@ type Error struct {
 	Err  error // more, or nil
 }
 
-// Error is Text, and what more is known.
+// Error returns Text and the details.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Text

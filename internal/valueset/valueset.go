@@ -40,8 +40,8 @@ const (
 // Padded rounds up to a whole word (PM_PDU_SIZE_BYTES).
 func Padded(n int) int { return (n + 3) &^ 3 }
 
-// Pad appends what n bytes lack to a whole word. The C library pads with '~'
-// everywhere, so do we, and captures compare byte for byte.
+// Pad appends the bytes that n bytes lack to a whole word. The C library pads
+// with '~' everywhere, so do we, and captures compare byte for byte.
 func Pad(b []byte, n int) []byte { return append(b, "~~~"[:-n&3]...) }
 
 // At returns the offset in the contents of the block that a word of a set refers
@@ -143,7 +143,7 @@ func errorAt(off int, format string, args ...any) error {
 	return &Error{Offset: off, Text: fmt.Sprintf(format, args...)}
 }
 
-// Fits reports whether n sets can be in a number of bytes. It is to be asked
+// Fits reports whether n sets can be in a number of bytes. It must be called
 // before anything is allocated.
 func Fits(n int32, bytes int) bool { return n >= 0 && uint64(n)*SetHead <= uint64(bytes) }
 
@@ -223,7 +223,7 @@ func Decode(res *pcp.Result, body []byte, head, n int, kind Kind) error {
 	return nil
 }
 
-// Move checks the n sets of a PDU as [Decode] does, and makes them good behind a
+// Move checks the n sets of a PDU as [Decode] does, and makes them valid after a
 // head that is longer by a number of bytes: it writes to body. It reports
 // whether the sets are those of ids, in their order.
 func Move(body []byte, head, n int, ids []pcp.PMID, longer int) (same bool, err error) {
@@ -267,9 +267,9 @@ func Move(body []byte, head, n int, ids []pcp.PMID, longer int) (same bool, err 
 }
 
 // Canonical reports whether body has, from head on, a set for each of ids, in their order, and the
-// blocks of their values right behind, in their order too, as [AppendBlock] makes them: to decode
-// these sets and to encode them again would give the same bytes. It is false for anything else,
-// good or bad.
+// blocks of their values right after them, in their order too, as [AppendBlock] makes them:
+// decoding these sets and encoding them again would give the same bytes. It is false for anything
+// else, good or bad.
 func Canonical(body []byte, head int, ids []pcp.PMID) bool {
 	next, _, err := extent(body, head, len(ids))
 	if err != nil {
@@ -339,8 +339,8 @@ func canonicalBlock(b []byte) int {
 	return Padded(n)
 }
 
-// Shift makes n sets that Canonical found to be good right behind a head that is longer by a number of
-// words, or shorter.
+// Shift makes n sets that Canonical accepted valid after a head that is longer by a number of words,
+// or shorter.
 func Shift(sets []byte, n, words int) {
 	if words == 0 {
 		return

@@ -1,6 +1,6 @@
-// Package version knows the version of this software. It is written down here
-// and nowhere else: the commands' --version, pmcd.version, the manual pages and
-// what make install prints all come from it.
+// Package version has the version of this software. It is defined only here:
+// the commands' --version, pmcd.version, the manual pages and the output of
+// make install all use it.
 package version
 
 import (

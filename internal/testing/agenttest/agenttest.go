@@ -137,8 +137,8 @@ func (r *Real) Metrics(t testing.TB, a Agent, later func(name string) bool) []st
 	return names
 }
 
-// tops returns names in their order, leaves before the subtrees beside them: collectors
-// differ in that.
+// tops returns names in their order, leaves before the subtrees next to them:
+// collectors differ in that.
 func tops(names []string) []string {
 	names = slices.Clone(names)
 	seen := make(map[string]int)

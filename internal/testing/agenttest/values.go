@@ -133,7 +133,7 @@ func (r *Real) Read(t testing.TB, names ...string) Values {
 			}
 			insts[desc.InDom] = names32(list)
 		}
-		set.Values = slices.DeleteFunc(set.Values, func(v pcp.Value) bool { // of what went meanwhile
+		set.Values = slices.DeleteFunc(set.Values, func(v pcp.Value) bool { // of instances that went meanwhile
 			_, ok := insts[desc.InDom][v.Inst]
 			return desc.InDom != pcp.InDomNull && !ok
 		})

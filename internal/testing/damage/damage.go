@@ -1,5 +1,5 @@
 // Package damage damages archives, for tests only: it copies the files of an
-// archive, and does to one of them what disks, networks and careless people do.
+// archive, and damages one of them as disks, networks and careless people do.
 //
 //	a, err := damage.Copy(t.TempDir(), "/path/of/archive")
 //	for _, d := range a.Draw(seed, 200) {
@@ -48,7 +48,7 @@ func (k Kind) String() string {
 
 // A Damage is a change to one file of an archive.
 type Damage struct {
-	File  string // behind the base name: ".0", ".meta.xz"
+	File  string // after the base name: ".0", ".meta.xz"
 	Kind  Kind
 	At    int
 	N     int    // Zero and Delete: how many bytes

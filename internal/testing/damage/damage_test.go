@@ -66,9 +66,9 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestDraw asks for what tests rely on: the same damages for the same seed,
-// every kind and every file among them, nearly all of which change something,
-// and files that are whole after Restore.
+// TestDraw checks the properties that tests rely on: the same damages for the
+// same seed, every kind and every file among them, nearly all of which change
+// something, and files that are whole after Restore.
 func TestDraw(t *testing.T) {
 	a := archive(t)
 	list := a.Draw(7, 300)

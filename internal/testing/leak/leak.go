@@ -1,4 +1,4 @@
-// Package leak looks for goroutines that tests leave behind.
+// Package leak finds goroutines that still run after tests.
 package leak
 
 import (
@@ -14,7 +14,7 @@ import (
 // machine that can take a while.
 const patience = time.Minute
 
-// Main runs the tests of a package, and fails if they leave goroutines behind.
+// Main runs the tests of a package, and fails if they leave goroutines running.
 func Main(m *testing.M) {
 	code := m.Run()
 	if code == 0 {

@@ -24,7 +24,7 @@ type realAgent struct {
 	root   string // a file of pmnsDir, or
 	pmns   string // a file of the agent's directory to include, with its subtree's name
 	source string // C source to compile, in the agent's directory
-	help   bool   // its help files are to be made, too
+	help   bool   // its help files must be made, too
 }
 
 func realAgents() map[string]realAgent {
@@ -116,8 +116,8 @@ func buildAgent(t testing.TB, name string, a realAgent) string {
 	defer os.RemoveAll(tmp)
 	must(t, os.Chmod(tmp, 0o755))
 	if a.source != "" {
-		// The example includes domain.h beside itself; its version comes from
-		// the packager's flags.
+		// The example includes domain.h from its own directory; its version is
+		// from the packager's flags.
 		command(t, tmp, "gcc", "-O2", "-DVERSION=\"1\"", "-o", filepath.Join(tmp, "pmda"+name),
 			filepath.Join(dir, a.source), "-lpcp_pmda", "-lpcp")
 	}

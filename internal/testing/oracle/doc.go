@@ -1,5 +1,5 @@
-// Package oracle runs the real Performance Co-Pilot beside ours, for tests
-// only: its tools, its Python module, and private collectors with real agents.
+// Package oracle runs the real Performance Co-Pilot next to ours, for tests only:
+// its tools, its Python module, and private collectors with real agents.
 //
 //	oracle.Require(t)
 //	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})

@@ -26,7 +26,7 @@ type Config struct {
 	// $PMDAS is PMCD.PMDAs. A line that names an agent of Agents replaces the line of
 	// that agent.
 	Lines  []string
-	PMNS   string   // name space of what Lines start: a pmns(5) text with a root
+	PMNS   string   // name space of the agents of Lines: a pmns(5) text with a root
 	Access string   // the [access] section without its head; "" allows everything
 	Args   []string // more arguments of pmcd
 	Env    []string // more environment of pmcd and so of its agents
@@ -40,10 +40,10 @@ type PMCD struct {
 	Port   int      // on 127.0.0.1
 	Socket string   // path of the Unix socket
 	Dir    string   // where its files are, gone after the test
-	Log    string   // path of pmcd.log; agents log beside it
+	Log    string   // path of pmcd.log; agents log in the same directory
 	PMDAs  string   // its PCP_PMDAS_DIR, with a copy of simple/simple.conf
 	PMNS   string   // path of its name space
-	Env    []string // for tools, in addition to Env(): PCP_CONF and what leads local: to it
+	Env    []string // for tools, in addition to Env(): PCP_CONF and the variables that direct local: to it
 
 	conf []string // command line
 	env  []string
@@ -229,8 +229,8 @@ func (d *PMCD) Getenv(name string) string {
 	return ""
 }
 
-// writeConf writes the pcp.conf(5) of the collector: the system's with
-// directories of its own.
+// writeConf writes the pcp.conf(5) of the collector: the system's with its own
+// directories.
 func (d *PMCD) writeConf(t testing.TB) {
 	t.Helper()
 	text, err := os.ReadFile("/etc/pcp.conf")

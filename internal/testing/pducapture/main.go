@@ -5,8 +5,8 @@
 //
 //	pducapture -o out.txt -to 127.0.0.1:44321 -- pminfo -h 127.0.0.1:PORT -d sample
 //
-// It listens on a port of its own, puts its number in place of PORT in the
-// command, runs the command, and ends with it.
+// It listens on its own port, puts its number in place of PORT in the command,
+// runs the command, and ends with it.
 //
 // Between a collector and an agent it takes the agent's place in pmcd.conf:
 //
@@ -60,7 +60,7 @@ func main() {
 	}
 }
 
-// A capture writes PDUs whole, whichever goroutine they come from.
+// A capture writes PDUs whole, from any goroutine.
 type capture struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -163,7 +163,7 @@ func (c *capture) clients(to string, args []string) error {
 	ln.Close()
 	wg.Wait()
 	if status := new(exec.ExitError); errors.As(err, &status) {
-		log.Print(err) // captures of what goes wrong are wanted too
+		log.Print(err) // captures of failures are wanted too
 		return nil
 	}
 	return err

@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// TestRelay holds that what passes through is not changed, also a PDU that has
-// no meaning, and that all of it is written down.
+// TestRelay checks that relayed bytes do not change, even of a PDU that has no
+// meaning, and that all of them are recorded.
 func TestRelay(t *testing.T) {
 	stream := wire.Append(nil, 7, &wire.DescReq{PMID: pcp.NewPMID(29, 0, 10)})
 	stream = append(wire.AppendHeader(stream, wire.Header{Len: 15, Type: 0x7777, From: -1}), "abc"...)

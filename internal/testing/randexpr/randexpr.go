@@ -1,5 +1,5 @@
 // Package randexpr writes expressions of derived metrics at random, for tests that
-// hold what we make of them against what the C library makes of them.
+// compare our results with those of the C library.
 package randexpr
 
 import (
@@ -69,7 +69,7 @@ func (w *Writer) name(d pcp.Desc) string { return w.names[d.PMID] }
 // expr returns an expression of a few levels.
 func (w *Writer) expr(depth int, like *pcp.Desc) string {
 	m := func() string {
-		// Operands that belong together are what makes expressions bind.
+		// Expressions bind only if their operands belong together.
 		if like != nil && w.r.IntN(10) < 8 {
 			var same []pcp.Desc
 			for _, d := range w.metrics {
@@ -126,7 +126,7 @@ func (w *Writer) expr(depth int, like *pcp.Desc) string {
 	}
 	s := "(" + sub() + " > " + sub() + ") ? " + sub() + " : " + sub()
 	if strings.Contains(s, "[") || strings.Contains(s, "matchinst") {
-		return m() // where an arm has fewer values, C takes instances from behind them
+		return m() // where an arm has fewer values, C reads instances after its end
 	}
 	return s
 }
@@ -156,7 +156,7 @@ func (w *Writer) Definition() string {
 	}
 	broken := strings.NewReplacer(" ( ", "(", " ) ", ")").Replace(strings.Join(words, " "))
 	if strings.Contains(broken, "[") || len(w.ofMetric.FindAllString(broken, -1)) != len(w.ofAny.FindAllString(broken, -1)) {
-		return s // an instance that C finds by its first characters; what only later versions take
+		return s // an instance that C finds by its first characters; accepted only by later versions
 	}
 	return broken
 }

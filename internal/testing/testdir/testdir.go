@@ -57,8 +57,8 @@ func Contents(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// Repo returns the path of a file of the repository that the test is part of, whatever folder it
-// runs in.
+// Repo returns the path of a file of the repository that the test is part of, regardless of the
+// folder it runs in.
 func Repo(t testing.TB, name string) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -41,7 +41,7 @@ type Want struct {
 	Alone   bool // signed by itself
 }
 
-// Server is what to want of a certificate for this host under its usual names.
+// Server returns the Want of a certificate for this host under its usual names.
 func Server() Want {
 	return Want{Hosts: []string{"localhost", "127.0.0.1", "::1", hostname()}}
 }

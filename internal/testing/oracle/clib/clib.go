@@ -82,7 +82,7 @@ type Trial struct {
 	Equal func(question, ours, theirs string) bool
 }
 
-// Add adds a question, and what we answer.
+// Add adds a question, and our answer.
 func (tr *Trial) Add(ours, format string, args ...any) {
 	tr.questions = append(tr.questions, fmt.Sprintf(format, args...))
 	tr.ours = append(tr.ours, ours)
