@@ -42,7 +42,7 @@ type conversion struct {
 	ctx     context.Context
 	version int
 	how     string // suffix of compressed files, "" for none
-	bytes   int64  // of a volume, 0 for as they are
+	bytes   int64  // of a volume, 0 to keep the volumes
 }
 
 func (c *conversion) own(o *cli.Options, opt *cli.Option, arg string) bool {
@@ -148,7 +148,7 @@ func (c *conversion) run(env *cli.Env, from, to string) (notes []string, err err
 		c.version = a.Version()
 	}
 	if c.version == a.Version() && c.bytes == 0 {
-		// The records stay as they are.
+		// The records stay unchanged.
 		if err := c.copyFiles(files, base, p); err != nil {
 			return nil, err
 		}
@@ -337,7 +337,7 @@ func (r *rewriter) records(vols []int) error {
 			return err
 		}
 		if same {
-			err = r.w.WriteRecord(t, body) // good or not
+			err = r.w.WriteRecord(t, body) // valid or not
 		} else {
 			err = r.record(body)
 		}

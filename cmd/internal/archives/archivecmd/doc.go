@@ -2,7 +2,7 @@
 //
 //	pcp archive ls [PATH...]       lists archives
 //	pcp archive verify PATH...     looks for damage
-//	pcp archive repair PATH NEW    saves what can be read
+//	pcp archive repair PATH NEW    saves the readable part
 //	pcp archive convert PATH NEW   changes version, compression and volumes
 //
 // The C tools have no such command.

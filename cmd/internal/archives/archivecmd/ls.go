@@ -47,7 +47,7 @@ type entry struct {
 	Volumes    int    `json:"volumes"`
 	Size       int64  `json:"size"`
 	Compressed string `json:"compressed,omitempty"` // suffixes, "xz" or "gz,xz"
-	Damage     string `json:"damage,omitempty"`     // what a quick look finds
+	Damage     string `json:"damage,omitempty"`     // damage found by a quick check
 
 	start, end pcp.Timestamp
 }

@@ -144,7 +144,7 @@ type dumper struct {
 	meta    *archive.Meta
 	loc     *time.Location
 	tree    *pmns.Tree // -n
-	b       []byte     // what goes to out next
+	b       []byte     // buffered output
 	writeAt int
 	err     error // of writing
 

@@ -54,7 +54,7 @@ func runTool(t *testing.T, ours bool, env []string, args ...string) result {
 	}
 	status := cmd.ProcessState.ExitCode()
 	if len(stdout.b) == mostOutput || ctx.Err() != nil {
-		status = -1 // it was cut off
+		status = -1 // it was truncated
 		if ours && ctx.Err() != nil {
 			t.Errorf("%q does not end", args)
 		}

@@ -51,7 +51,7 @@ func (d *dumper) appendEvent(b []byte, m *metric, v pcp.Value) []byte {
 			if m.desc.Type == pcp.TypeHighResEvent {
 				return r.Time.AppendHighResStamp(b, d.loc)
 			}
-			// Always with microseconds, whatever the version of the archive.
+			// Always with microseconds, regardless of the version of the archive.
 			return d.appendEventStamp(b, r.Time)
 		},
 		Param: d.appendParam,

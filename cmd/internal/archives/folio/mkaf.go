@@ -44,7 +44,7 @@ type maker struct {
 	opts  []string // for find
 	bases []string
 
-	byDefault bool // that opts are
+	byDefault bool // opts are the default
 }
 
 func runMake(ctx context.Context, env *cli.Env) int {
@@ -82,7 +82,7 @@ func (m *maker) usage() int {
 	return 1
 }
 
-// take looks at an argument.
+// take processes an argument.
 func (m *maker) take(ctx context.Context, path string) error {
 	st, err := os.Stat(path)
 	switch {

@@ -24,7 +24,7 @@ func small(base string) bool {
 	return n < 1<<20
 }
 
-// A result is what a tool did.
+// A result is the result of a tool.
 type result struct {
 	out, err string
 	status   int

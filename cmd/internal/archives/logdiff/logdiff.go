@@ -66,7 +66,7 @@ type tool struct {
 	threshold float64
 
 	zone    []string // options for pmlogsummary
-	excl    []string // patterns of what to leave out
+	excl    []string // patterns of metrics to leave out
 	exclude []*regexp.Regexp
 	unread  []string // messages about files of patterns
 	windows [2]window
@@ -149,7 +149,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		o.WantUsage()
 	}
 	if _, exit := o.Done(); exit {
-		return 1 // even if the usage message was asked for
+		return 1 // even if the usage message was requested
 	}
 	for _, msg := range t.unread {
 		fmt.Fprint(env.Stderr, msg)

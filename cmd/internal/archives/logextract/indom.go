@@ -18,7 +18,7 @@ type indom struct {
 	texts  [2]*textRec
 
 	last    []archive.Change // instances of the last record written, version 3 only
-	written bool             // whether there is one
+	written bool             // a record has been written
 	looked  uint64           // number of the last output record for which it was examined
 	settled bool             // nothing is left to write at any time
 }
@@ -67,7 +67,7 @@ func (h *history) instances(n int) ([]archive.Change, error) {
 // record that the C tool finds.
 func (d *indom) closest(t pcp.Timestamp) *indomRec {
 	if len(d.recs) == 1 {
-		return &d.recs[0] // whatever its time
+		return &d.recs[0] // regardless of its time
 	}
 	if !d.sorted {
 		sort.SliceStable(d.recs, func(i, j int) bool { return d.recs[i].stamp.Compare(d.recs[j].stamp) < 0 })

@@ -13,10 +13,10 @@ import (
 
 // An input is one of the archives to extract from.
 type input struct {
-	name  string // as it was given
+	name  string // as given
 	a     *archive.Archive
 	label archive.Label // that of the metadata, as in C
-	empty bool          // there is nothing in it
+	empty bool          // it has no records
 	tree  *pmns.Tree    // its name space, once it was requested
 
 	meta    *metaFile
@@ -112,7 +112,7 @@ type volumes struct {
 	buf  []byte
 	off  int64 // of buf in the file
 	pos  int   // of the next record in buf
-	read int   // how much to read at once
+	read int   // size of a read
 	done func(bytes int64)
 }
 

@@ -124,7 +124,7 @@ type extractor struct {
 	env      *cli.Env
 	opts     *cli.Options
 	inputs   []*input
-	sel      *selection // nil: all is wanted
+	sel      *selection // nil: all metrics
 	md       metadata
 	out      *archive.Writer
 	outName  string

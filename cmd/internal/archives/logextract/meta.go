@@ -354,7 +354,7 @@ func (x *extractor) takeLabels(rec labelRec, b []byte) (bool, error) {
 	return true, nil
 }
 
-// takeText takes in help text.
+// takeText adds a help text.
 func (x *extractor) takeText(body []byte) (bool, error) {
 	kind, ident := pcp.TextKind(be(body[4:])), be(body[8:])
 	if x.sel != nil {

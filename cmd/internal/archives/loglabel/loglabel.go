@@ -124,15 +124,15 @@ type labels struct {
 	out    io.Writer
 	warn   bool // report errors
 	files  []file
-	golden archive.Label // that all should be like
-	have   bool          // it is a good one
+	golden archive.Label // that all others should match
+	have   bool          // golden is valid
 	from   string        // which
 	status int
 }
 
-// A file is one of the archive.
+// A file is a file of the archive.
 type file struct {
-	what string // as messages name it
+	what string // its name in messages
 	path string // without the suffix of a compressed one
 	vol  int32
 	size int // of its label, as far as known; 0 if there is no label
@@ -237,7 +237,7 @@ func (l *labels) check(name string) {
 type found struct {
 	archive.Label
 	magic uint32
-	empty bool // there is nothing behind it
+	empty bool // nothing follows it
 }
 
 const magicNumber = 0x50052600

@@ -13,7 +13,7 @@ import (
 type debug struct {
 	setup   bool // appl0: print the window and the metadata
 	seen    bool // appl1: the instances that were recorded in an interval
-	records bool // appl2: what goes in and out
+	records bool // appl2: print records read and written
 }
 
 // debugOf returns the debug options of o.

@@ -58,7 +58,7 @@ type flags struct {
 
 // Errors that have been reported already.
 var (
-	errExit    = errors.New("exit")            // leaving the output as it is
+	errExit    = errors.New("exit")            // keeping the output
 	errAbandon = errors.New("output given up") // removing it
 )
 
@@ -83,7 +83,7 @@ type reducer struct {
 	byID    map[pcp.PMID]*metric
 	indoms  map[pcp.InDom]*indom
 	scan    scan
-	result  pcp.Result // what goes out
+	result  pcp.Result // values to write
 	written int
 	current pcp.Timestamp
 	flushAt int64 // offset after which the index gets an entry

@@ -150,7 +150,7 @@ func (x *reducer) describeOne(name string, id pcp.PMID) error {
 	switch desc.Type {
 	case pcp.TypeAggregate, pcp.TypeAggregateStatic, pcp.TypeEvent, pcp.TypeHighResEvent:
 		x.complain("%s: Warning: skipping %s metric", name, desc.Type)
-		x.byID[id] = nil // known, but not wanted
+		x.byID[id] = nil // known, but not selected
 		return nil
 	}
 	if !desc.Type.IsNumeric() && desc.Type != pcp.TypeString && desc.Type != pcp.TypeNoSupport {

@@ -18,9 +18,9 @@ import (
 // The files of an archive cannot be replaced atomically. The order of the steps ensures
 // that nothing is lost if the process is killed at any time:
 //
-//	1. The new archive is written as .NAME.new, to the disk.
+//	1. The new archive is written as .NAME.new, and synced to disk.
 //	2. The old one gets a second name, .NAME.old: links to its files, the metadata last.
-//	3. NAME.meta is removed. Nobody can open NAME now, so nobody reads half of each.
+//	3. NAME.meta is removed. NAME cannot be opened now, so no reader gets half of each.
 //	4. The files of .NAME.new get their names, the metadata last. Now NAME is new.
 //	5. .NAME.old is removed.
 //
@@ -51,7 +51,7 @@ func baseOf(path string) string {
 // A part is a file of an archive.
 type part struct {
 	path   string
-	suffix string // behind the base name
+	suffix string // after the base name
 	meta   bool
 }
 

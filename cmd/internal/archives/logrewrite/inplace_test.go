@@ -107,7 +107,7 @@ func TestKilled(t *testing.T) {
 	makeCellar(t, source, archive.Version3, records)
 	files, _ := filepath.Glob(source + ".*")
 
-	// How long it takes.
+	// The time that it takes.
 	span := time.Duration(0)
 	states := make(map[string]int)
 	for i := range longtest.N(40, 1000) {

@@ -7,7 +7,7 @@ type jsonFile struct {
 	File       string       `json:"file"`
 	Version    int          `json:"version"`
 	Size       int64        `json:"size"`              // uncompressed
-	Compressed int64        `json:"size_on_disk"`      // as it is
+	Compressed int64        `json:"size_on_disk"`      // on disk
 	Overhead   int64        `json:"overhead"`          // labels, and headers and trailers of records
 	Parts      []jsonPart   `json:"parts"`             // parts of the file
 	Metrics    []jsonMetric `json:"metrics,omitempty"` // of a volume, with -d

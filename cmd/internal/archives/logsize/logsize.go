@@ -271,7 +271,7 @@ func percent(n, all int64) string {
 // decimal formats f like printf's %.0f.
 func decimal(f float32) string {
 	if f != f {
-		return "-nan" // what 0 divided by 0 is in C
+		return "-nan" // 0 divided by 0 in C
 	}
 	return string(ctext.AppendFloat(nil, float64(f), 'f', 0))
 }

@@ -122,7 +122,7 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		case f.precision > maxPrecision:
 			o.Usagef("-p: more than %d digits are not supported", maxPrecision)
 		case f.precision < 0:
-			f.precision = 6 // what C's printf makes of it
+			f.precision = 6 // the value that C's printf uses
 		}
 	case 's':
 		f.stochastic, f.timeAverage, f.label, f.count, f.min, f.max = false, false, false, false, false, false

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// micro cuts nanoseconds off.
+// micro truncates nanoseconds.
 func micro(t pcp.Timestamp) pcp.Timestamp {
 	t.Nsec -= t.Nsec % 1000
 	return t

@@ -1,4 +1,4 @@
-// Package lc is pmlc: it controls what a running pmlogger records.
+// Package lc implements pmlc, which controls the metrics that a running pmlogger records.
 //
 //	echo 'log mandatory on every 5 seconds kernel.all.load' | pmlc -P
 //

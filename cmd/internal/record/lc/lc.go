@@ -71,9 +71,9 @@ type session struct {
 	lex *lexer
 
 	dialer  control.Dialer
-	host    string          // to begin with
+	host    string          // initial host
 	target  control.Target  // of the last attempt to connect
-	primary bool            // the primary pmlogger was asked for
+	primary bool            // the primary pmlogger was requested
 	client  *control.Client // nil if not connected
 	at      string          // the host of the last connection
 	// collector is the collector whose metrics the pmlogger records; nil until it is needed.
@@ -81,13 +81,13 @@ type session struct {
 
 	zone     zoneKind
 	zoneName string
-	useZone  bool // one was asked for
+	useZone  bool // a zone was requested
 
 	// The contents of a statement.
 	named      string // host
 	hasNamed   bool
 	socket     string // "local:" or "unix:" if it was a URL
-	socketPath bool   // and had a path
+	socketPath bool   // with a path
 	control    wire.LogControlKind
 	state      wire.LogState
 	delta      int64 // milliseconds
@@ -95,7 +95,7 @@ type session struct {
 	qaCase     int32
 	metrics    metricList
 
-	saidInstances bool // what an unknown instance means
+	saidInstances bool // the effect of an unknown instance has been explained
 }
 
 // stateEnquire is the state of a statement that asks for the state (PM_LOG_ENQUIRE).
@@ -231,7 +231,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	s.flush()
 	switch {
 	case s.in.interrupted():
-		return 130 // as if SIGINT had ended it
+		return 130 // as if ended by SIGINT
 	case s.in.err != nil:
 		return env.Fatalf("input: %v", s.in.err)
 	}

@@ -17,7 +17,7 @@ const failed kind = -1
 type parser struct {
 	s    *session
 	lex  *lexer
-	tok  token // looked at, if have
+	tok  token // the next token, if have is set
 	have bool
 }
 

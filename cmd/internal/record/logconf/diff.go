@@ -166,7 +166,7 @@ func slide(lines []string, changed, other []bool) {
 				}
 			}
 			if own[u] > length {
-				continue // it met another one
+				continue // it joined another run
 			}
 			for beside >= 0 && u > beside {
 				start--

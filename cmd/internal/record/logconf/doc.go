@@ -1,6 +1,6 @@
-// Package logconf is pmlogconf: it makes the configuration of a recorder from groups of
-// metrics, and changes it.
+// Package logconf implements pmlogconf, which creates and changes the configuration of
+// a recorder from groups of metrics.
 //
 //	pmlogconf config.mine        make it, or ask about each group if it exists
-//	pmlogconf -c -r config.mine  make it anew without questions
+//	pmlogconf -c -r config.mine  recreate it without questions
 package logconf

@@ -14,7 +14,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// TestLocal makes, shows and changes a configuration for an agent in this process, without a collector.
+// TestLocal creates, shows and changes a configuration for an agent in this process, without a
+// collector.
 func TestLocal(t *testing.T) {
 	agent, err := simple.New(simple.Config{})
 	if err != nil {
@@ -96,7 +97,7 @@ func TestLocal(t *testing.T) {
 	f("nowhere to write", "", func(t *tool) { t.path = filepath.Join(dir, "nosuch/conf") }, 1, "No such file or directory")
 }
 
-// TestClashes shows that options that exclude each other end the tool before a collector is asked.
+// TestClashes shows that mutually exclusive options end the tool before it connects to a collector.
 func TestClashes(t *testing.T) {
 	for args, want := range map[string]string{
 		"-c -g all x":       "Option -c cannot be used with",

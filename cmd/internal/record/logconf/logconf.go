@@ -119,7 +119,7 @@ func run(ctx context.Context, env *cli.Env, t *tool) int {
 	}
 	if status, exit := o.Done(); exit {
 		if wrong && env.Classic() {
-			return 1 // the C tool wants a file even with -V
+			return 1 // the C tool requires a file even with -V
 		}
 		return status
 	}
@@ -405,7 +405,7 @@ func (t *tool) interrupted(err error) int {
 	return 1
 }
 
-// answers reads what the user types. Read ends when ctx does, so that ctrl-C ends a question.
+// answers reads what the user types. Read returns when ctx is done, so that ctrl-C ends a question.
 type answers struct {
 	ctx context.Context
 	env *cli.Env

@@ -169,7 +169,7 @@ type controller struct {
 	parser  *controlfile.Parser
 	rows    []row
 
-	lockWait time.Duration // as dirlock has it
+	lockWait time.Duration // see package dirlock
 }
 
 // A row is a line of a control file that a command works on.

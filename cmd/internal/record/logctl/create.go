@@ -286,7 +286,8 @@ func (c *controller) condCreate(ctx context.Context) error {
 	return nil
 }
 
-// candidates returns the policies whose conditions are tried, and how many of them are the administrator's classes.
+// candidates returns the policies whose conditions are tried, and the number of the administrator's classes among
+// them.
 func (c *controller) candidates() (list []*policy, own int, err error) {
 	if c.policy != "" {
 		p, err := readPolicy(c.policy)
@@ -393,7 +394,7 @@ func (c *controller) condition(ctx context.Context, p *policy, host, expr string
 		return false, "", err
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "derived") // messages name it so
+	path := filepath.Join(dir, "derived") // its name in messages
 	if err := os.WriteFile(path, fmt.Appendf(nil, "pm_ctl.check = %s\n", expr), 0o600); err != nil {
 		return false, "", err
 	}

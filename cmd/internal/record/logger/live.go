@@ -98,8 +98,8 @@ func writePID(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// latest writes the folio Latest, which names the archive, into the current folder, if that is
-// below PCP_ARCHIVE_DIR.
+// latest writes the folio Latest, which names the archive, into the current directory, if that
+// is below PCP_ARCHIVE_DIR.
 func latest(env *cli.Env, r *recording) {
 	dir, err := os.Getwd()
 	if err != nil || !strings.HasPrefix(dir, env.Config().Get("PCP_ARCHIVE_DIR")) {
@@ -180,7 +180,7 @@ type caught struct {
 // Error is the message of pmlogger.
 func (c *caught) Error() string { return fmt.Sprintf("Caught signal %d", c.number) }
 
-// hangUp starts a new volume, as SIGHUP asks for.
+// hangUp starts a new volume on SIGHUP.
 func hangUp(ctx context.Context, r *pmlogger.Recorder) {
 	r.Call(ctx, func() {
 		if _, err := r.NewVolume("SIGHUP"); err != nil && !errors.Is(err, pmlogger.ErrByteLimit) {

@@ -34,7 +34,7 @@ type remote struct {
 	err    error         // why it ended before the archive was complete
 }
 
-// toURL has a recording pushed.
+// toURL pushes a recording.
 func (set *settings) toURL(arg string) error {
 	set.cfg.URL = arg
 	set.remote = &remote{cfg: push.Config{URL: arg}, done: make(chan struct{}), ended: make(chan struct{})}
@@ -97,7 +97,7 @@ func (rem *remote) open(ctx context.Context, env *cli.Env, set *settings) error 
 
 func (rem *remote) base() string { return filepath.Join(rem.dir, "spool") }
 
-// start begins to push.
+// start begins pushing.
 func (rem *remote) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	rem.cancel = cancel

@@ -33,8 +33,8 @@ var errSession = errors.New("recording session terminated")
 //	Ffolio    name of the folio that the archive belongs to
 //	Pname     name of the launcher
 //	R         the launcher knows how to replay the folio
-//	?         say how far the recording is
-//	D         detach: go on without the launcher
+//	?         report the progress of the recording
+//	D         detach: continue without the launcher
 //	Q         quit
 //
 // At the end of the file the launcher has ended; the user then decides whether the

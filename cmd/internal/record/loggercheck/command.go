@@ -139,7 +139,7 @@ func run(ctx context.Context, env *cli.Env, k *kind) int {
 	return status
 }
 
-// A checker goes through the control files.
+// A checker processes the control files.
 type checker struct {
 	settings
 	kind *kind
@@ -149,7 +149,7 @@ type checker struct {
 	out  io.Writer
 	maps string // directory of the files of running processes
 
-	lockWait time.Duration // as dirlock has it
+	lockWait time.Duration // see package dirlock
 
 	parser  *controlfile.Parser
 	dirs    map[string]bool // those of lines so far

@@ -27,7 +27,7 @@ func (t *task) configureLogger(ctx context.Context, envs []string) {
 	}
 	st, err := os.Stat(path)
 	if err == nil && st.Mode().IsRegular() && st.Size() == 0 && !c.dry {
-		os.Remove(path) // an empty one is of no use
+		os.Remove(path) // an empty file is useless
 		st, err = os.Stat(path)
 	}
 	shown := filepath.Join(c.cfg.Get("PCP_BINADM_DIR"), "pmlogconf")

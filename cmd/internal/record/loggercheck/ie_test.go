@@ -314,8 +314,7 @@ func TestEngineGarbage(t *testing.T) {
 	}
 }
 
-// TestEngineOracle compares what the real pmie_check would do with what ours would, for control files as administrators write
-// them.
+// TestEngineOracle compares the dry runs of the real pmie_check and ours, for control files as administrators write them.
 func TestEngineOracle(t *testing.T) {
 	oracle.Require(t)
 	r := rand.New(rand.NewPCG(longtest.Seed(t), 8))

@@ -12,7 +12,7 @@ import (
 type kind struct {
 	name         string // of the program
 	control      string // setting of the control file
-	what         string // what its directories are for
+	what         string // the purpose of its directories
 	configurator string // the program that makes a configuration
 	archives     bool   // it writes archives, which need maintenance too
 

@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestOracle compares what the real script would do with what ours would, for control files as administrators write them.
+// TestOracle compares the dry runs of the real script and ours, for control files as administrators write them.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)
 	r := rand.New(rand.NewPCG(longtest.Seed(t), 7))

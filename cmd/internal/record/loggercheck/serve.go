@@ -126,7 +126,7 @@ func (t *task) lock(ctx context.Context, path string) (unlock func(), ok bool) {
 	case !errors.Is(err, dirlock.ErrHeld):
 		c.printf("%s: %s\n", c.prog, cli.FileErrText(err))
 	case c.kind.archives && t.dailyRuns():
-		return nil, false // which sees to it
+		return nil, false // which handles it
 	default:
 		t.caution("is another PCP cron job running concurrently?")
 		c.list(path, path)

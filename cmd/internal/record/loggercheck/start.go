@@ -25,8 +25,8 @@ import (
 const (
 	pause    = 100 * time.Millisecond
 	pmcdWait = 5 * time.Second
-	endWait  = 50 // pauses, for a logger to end when it is asked to
-	killWait = 30 // pauses, for it to end when it is killed
+	endWait  = 50 // pauses, for a logger to end on request
+	killWait = 30 // pauses, for it to end when killed
 )
 
 // archiveName is the name of new archives, which pmlogger expands.

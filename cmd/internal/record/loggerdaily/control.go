@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
 )
 
-// controls goes through the control files.
+// controls processes the control files.
 func (d *daily) controls() {
 	host, err := os.Hostname()
 	if err != nil {

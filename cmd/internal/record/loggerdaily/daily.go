@@ -80,7 +80,7 @@ const (
 	defaultNotices  = 20480
 )
 
-// A daily is one call.
+// A daily is a run of the command.
 type daily struct {
 	ctx  context.Context
 	env  *cli.Env // with the variables of the control files
@@ -306,7 +306,7 @@ func (d *daily) run(log string) int {
 
 // startMerging gathers the actions for merged archives.
 func (d *daily) startMerging() {
-	// The report wants metrics that are recorded where these groups of pmlogconf are installed.
+	// The report needs metrics that are recorded if these groups of pmlogconf are installed.
 	zeroconf := filepath.Join(d.get("PCP_VAR_DIR"), "config/pmlogconf/zeroconf/disk")
 	if st, err := os.Stat(zeroconf); err == nil && st.Mode().IsRegular() && !d.noReport {
 		sa := d.get("PCP_SA_DIR")
@@ -386,8 +386,8 @@ func (d *daily) saveLog(log string) {
 		d.now.Format("2006-01-02 15:04:05.000000000"), strings.Join(d.env.Args, " "))
 }
 
-// notePID leaves the number of this process for pmlogger_check, which asks for it when it
-// cannot have the lock. ok is false if this process lacks the permission, so that it has
+// notePID leaves the number of this process for pmlogger_check, which reads it when it
+// cannot take the lock. ok is false if this process lacks the permission, so that it has
 // nothing to do.
 func (d *daily) notePID() (remove func(), ok bool) {
 	dir := d.get("PCP_RUN_DIR")

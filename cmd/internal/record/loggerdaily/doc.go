@@ -7,8 +7,8 @@
 //   - compresses archives that are old enough,
 //   - and runs the user's commands for each archive that it made.
 //
-// It does so in the directory of the archives, which it makes the current one of the process, so that
-// messages have the same names as those of the C script.
+// It makes the directory of the archives its current directory, so that messages have the same names
+// as those of the C script.
 //
 // Only one process works in a directory at a time (a file "lock" ensures that). The process
 // may be killed at any time: the next call finishes its work.

@@ -28,7 +28,7 @@ type work struct {
 	rules   string // options for pmlogrewrite, as shown in messages
 	ruleSet []string
 	logger  running
-	merged  []string // archives that are new
+	merged  []string // new archives
 }
 
 func (w *work) run() {
@@ -284,7 +284,7 @@ func (w *work) files() []file {
 		}
 		st, err := e.Info()
 		if err != nil {
-			continue // it has gone
+			continue // it was removed
 		}
 		f := file{name: e.Name(), changed: st.ModTime()}
 		if base, part, ok := archive.BaseName(e.Name()); ok {

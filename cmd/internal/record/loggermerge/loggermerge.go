@@ -46,7 +46,7 @@ in the same directory finishes what was done, or removes the incomplete archive;
 	Run: run,
 }
 
-// A merger is one call.
+// A merger is a run of the command.
 type merger struct {
 	ctx context.Context
 	env *cli.Env

@@ -206,7 +206,7 @@ func TestForeignNotes(t *testing.T) {
 	}
 	day(t)
 	notes := map[string]string{
-		".20240305.merged": mergedHead + fmt.Sprintf("%q\n", abs("20240305.00.10")),             // cut off
+		".20240305.merged": mergedHead + fmt.Sprintf("%q\n", abs("20240305.00.10")),             // truncated
 		".20240306.merged": mergedHead + "20240305.00.10\n" + mergedEnd,                         // not quoted
 		".20240307.merged": mergedHead + fmt.Sprintf("%q\n", abs("20240305.00.10")) + mergedEnd, // no archive
 		".20240308.merged": "",

@@ -14,7 +14,7 @@ import (
 // A part is a file of an archive.
 type part struct {
 	path   string
-	suffix string // behind the base name
+	suffix string // after the base name
 	meta   bool
 }
 

@@ -18,8 +18,8 @@ import (
 // Several archives cannot be replaced by one atomically. The order of the steps ensures
 // that nothing is lost if the process is killed at any time:
 //
-//	1. The new archive is written as .NAME.merging, read back, and written to the disk.
-//	2. .NAME.merged says that it is complete, and which archives it replaces.
+//	1. The new archive is written as .NAME.merging, read back, and synced to disk.
+//	2. .NAME.merged marks it as complete, and lists the archives that it replaces.
 //	3. The files of .NAME.merging get their names, the metadata last.
 //	4. The archives that it replaces are removed, the metadata first.
 //	5. .NAME.merged is removed.
@@ -226,7 +226,7 @@ func finish(dir string) (notes []string, err error) {
 			merged = append(merged, n[1:])
 		}
 		if strings.HasPrefix(e.Name(), "..") && strings.Contains(e.Name(), mergedSuffix+".") && e.Type().IsRegular() {
-			// A note that was not complete.
+			// An incomplete note.
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}

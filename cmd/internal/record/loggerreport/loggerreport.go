@@ -81,7 +81,7 @@ var views = []struct{ name, title string }{
 	{":numa-pgmigrate-per-node", "# NUMA per-node page migration statistics"},
 }
 
-// A reporter is one call.
+// A reporter is a run of the command.
 type reporter struct {
 	ctx context.Context
 	env *cli.Env

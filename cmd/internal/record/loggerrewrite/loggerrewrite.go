@@ -49,7 +49,7 @@ The exit status is 0 even if archives were left alone, and 4 if the arguments ar
 // aborted is the exit status for wrong arguments, and for a call that was interrupted.
 const aborted = 4
 
-// A rewriter is one call.
+// A rewriter is a run of the command.
 type rewriter struct {
 	ctx context.Context
 	env *cli.Env

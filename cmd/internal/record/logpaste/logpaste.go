@@ -107,7 +107,7 @@ func read(env *cli.Env, file string) ([]byte, error) {
 	return ctext.Bytes(b), err
 }
 
-// version returns the version of archives that the configuration asks for.
+// version returns the configured version of archives.
 func version(env *cli.Env) int {
 	if env.Config().Get("PCP_ARCHIVE_VERSION") == "3" {
 		return archive.Version3
@@ -115,7 +115,7 @@ func version(env *cli.Env) int {
 	return archive.Version2
 }
 
-// A paste is what to write.
+// A paste is the value to write.
 type paste struct {
 	env         *cli.Env
 	opt         importer.Options
