@@ -1,4 +1,5 @@
-// Package reports has the commands that print a report of one subject: pmrep, dstat, vmstat, ps, iostat and their like.
+// Package reports registers the commands that print a report of one subject: pmrep, dstat, vmstat, ps, iostat and
+// others.
 package reports
 
 import (
@@ -29,7 +30,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// Commands returns the table of these commands, in the order in which help lists them.
+// Commands returns the table of these commands, in the order of the help.
 func Commands() []*cli.Command {
 	return []*cli.Command{
 		summary.Command,

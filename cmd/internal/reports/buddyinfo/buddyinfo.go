@@ -46,7 +46,7 @@ const pages = "mem.buddyinfo.pages"
 
 var metrics = []string{pages, "mem.buddyinfo.total"}
 
-// What stands before and between columns.
+// Text before and between columns.
 const (
 	before  = "        "
 	between = "  "
@@ -101,11 +101,11 @@ func run(ctx context.Context, env *cli.Env) int {
 	return status
 }
 
-// A report is what was printed so far.
+// A report is the state of the report so far.
 type report struct {
 	env     *cli.Env
 	m       *pmcc.Manager
-	machine string // what the host is, "unknown" as long as that is not known
+	machine string // machine type of the host, "unknown" until it is known
 	json    bool
 }
 
@@ -181,7 +181,7 @@ func (r *report) heading() {
 	fmt.Fprintln(r.env.Stdout, heading)
 }
 
-// distinct returns each of the names once, sorted.
+// distinct returns the sorted names without duplicates.
 func distinct(names []string, order func(a, b string) int) []string {
 	slices.SortFunc(names, order)
 	return slices.Compact(names)

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/testing/reporttest"
 )
 
-// record writes an archive, whose domain has more instances if some are given.
+// record writes an archive, with additional instances if some are given.
 func record(t *testing.T, more ...string) string {
 	t.Helper()
 	insts := append([]string{"Normal::order10::node0", "Normal::order9::node0", "DMA::order9::node0", "Normal::order9::node1", "odd"}, more...)
@@ -22,8 +22,8 @@ func record(t *testing.T, more ...string) string {
 	return reporttest.Record(t, 2*time.Second, list...)
 }
 
-// TestReport has the table. The C program fetches a group of metrics in vain, so that the table is of
-// the time after an interval, or with -u of the second record.
+// TestReport checks the table. The C program fetches a group of metrics needlessly, so that the table
+// is of the time after one interval, or with -u of the second record.
 func TestReport(t *testing.T) {
 	base := record(t)
 	out, status := reporttest.Run(t, Command, base, "-s", "2")

@@ -1,5 +1,5 @@
-// Package buddyinfo is pcp-buddyinfo of version 7: how many blocks of each size the kernel's allocator has
-// free, live or from archives.
+// Package buddyinfo implements pcp-buddyinfo of version 7, which reports the free blocks of each size of
+// the kernel's allocator, live or from archives.
 //
 //	pcp buddyinfo
 //	pcp -a archive buddyinfo -u

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// doc is what both commands say of themselves.
+// doc is the description of both commands.
 const doc = `Prints a line for each cache of the device mapper (dm-cache, which lvmcache uses too) at each interval: how
 much of its metadata and of its blocks is used, how many reads and writes a second it had and has not had, and the share
 of all reads and writes of the device that it had. The metrics are those of the agents dm and linux. Devices named as
@@ -50,7 +50,7 @@ var Command = &cli.Command{
 	Run:         run,
 }
 
-// LVMCommand is pcp-lvmcache, which is the same by another name.
+// LVMCommand is pcp-lvmcache, another name of the same command.
 var LVMCommand = &cli.Command{
 	Name:     "lvmcache",
 	Link:     "pcp-lvmcache",
@@ -74,9 +74,9 @@ var metrics = []string{
 	"disk.dm.read", "disk.dm.write",
 }
 
-const repeat = 10 // samples for each heading, unless -R says how many
+const repeat = 10 // samples for each heading, unless -R is given
 
-// A report is what the options ask for.
+// A report holds the options.
 type report struct {
 	env     *cli.Env
 	m       *pmcc.Manager
@@ -85,7 +85,7 @@ type report struct {
 	repeat  int64
 	devices []string
 	host    string
-	stop    bool // an argument was wrong and the message is printed
+	stop    bool // an argument was wrong and the message has been printed
 }
 
 func (r *report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
@@ -179,7 +179,7 @@ func (r *report) heading(width int) {
 	fmt.Fprintf(r.env.Stdout, "%*s meta  cache     hit    miss   %s     hit    miss   %[3]s\n", width, "", last)
 }
 
-// jsonRow prints the row of a device with --json: what the metrics have for it, counters as rates.
+// jsonRow prints the row of a device with --json: the values of its metrics, counters as rates.
 func (r *report) jsonRow(c columns, device string) {
 	row := pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.host, Instance: device}
 	for _, name := range metrics {
@@ -192,7 +192,7 @@ func (r *report) jsonRow(c columns, device string) {
 	r.env.Stdout.Write(pcpjson.Line(&row))
 }
 
-// number is a value in the form of pmNumberStr(3), a question mark if there is none.
+// number formats a value like pmNumberStr(3), or returns a question mark if there is none.
 func (c columns) number(metric, device string) string {
 	f, ok := c[metric][device].Number()
 	if !ok {
@@ -201,7 +201,7 @@ func (c columns) number(metric, device string) string {
 	return fmt.Sprintf("%7s", strings.Trim(pcp.NumberStr(f), " "))
 }
 
-// percent is the share of a value in another one.
+// percent returns a value as a percentage of another.
 func (c columns) percent(metric, of, device string, width int) string {
 	part, ok := c[metric][device].Number()
 	all, okAll := c[of][device].Number()

@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { twin.Main(m, Command, LVMCommand) }
 
 // TestRandomLines runs the programs and the real ones with command lines drawn at random, right and wrong,
-// over an archive of the suite that has caches, one that has none, and none.
+// over an archive of the suite with caches, an archive without caches, and no archive.
 func TestRandomLines(t *testing.T) {
 	twin.NeedSuite(t)
 	r := rand.New(rand.NewPCG(longtest.Seed(t), 11))
@@ -40,7 +40,7 @@ func TestRandomLines(t *testing.T) {
 	}
 }
 
-// skip reports whether -R has an argument for which the C program gives up, or prints where.
+// skip reports whether -R has an argument at which the C program gives up, or prints its position.
 func skip(args []string) bool {
 	for i, a := range args {
 		if (a == "-R" || a == "--rep") && i+1 < len(args) && args[i+1] != "-7" && args[i+1] != "1_0" {
@@ -50,7 +50,7 @@ func skip(args []string) bool {
 	return false
 }
 
-// TestRepeat wants numbers other than 0 with -R, at which the C program gives up.
+// TestRepeat tries -R with numbers other than 0, at which the C program gives up.
 func TestRepeat(t *testing.T) {
 	twin.NeedSuite(t)
 	for _, arg := range []string{"0", "x", ""} {

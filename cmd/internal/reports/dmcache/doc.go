@@ -1,5 +1,5 @@
-// Package dmcache is pcp-dmcache and pcp-lvmcache: how caches of the device mapper are used, live or
-// from archives.
+// Package dmcache implements pcp-dmcache and pcp-lvmcache, which report the use of device mapper
+// caches, live or from archives.
 //
 //	pcp dmcache
 //	pcp -a archive dmcache -i dmcache1

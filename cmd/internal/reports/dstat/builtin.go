@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// subjects are plugins of our own but for those of block devices, for where none are installed.
+// subjects are our own plugins except those of block devices, used if none are installed.
 //
 //go:embed plugins.conf
 var subjects string
 
-// builtin returns our own plugins, as a file has them.
+// builtin returns our own plugins, in the form of a file.
 func builtin() string {
 	var b strings.Builder
 	b.WriteString(subjects)

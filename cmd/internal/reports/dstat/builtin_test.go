@@ -33,7 +33,7 @@ func ours(t testing.TB) *conf.Sections {
 	return all
 }
 
-// TestBuiltinFormulas makes all plugins of our own: each line of them is understood, and so is each formula.
+// TestBuiltinFormulas creates all of our own plugins: each line is valid, and so is each formula.
 func TestBuiltinFormulas(t *testing.T) {
 	all := ours(t)
 	if n := len(all.Names()); n < 100 {
@@ -62,7 +62,7 @@ func TestBuiltinFormulas(t *testing.T) {
 // metricName finds the metrics in formulas.
 var metricName = regexp.MustCompile(`[a-z]\w*(\.\w+)+`)
 
-// machine writes an archive that has every metric of the plugins of our own, with five samples each second.
+// machine writes an archive that has every metric of our own plugins, with five samples each second.
 func machine(t *testing.T, base string) {
 	t.Helper()
 	im, err := importer.Start(base, importer.Options{Host: "barn", TimeZone: "UTC", Version: 3})
@@ -170,7 +170,7 @@ func machine(t *testing.T, base string) {
 	}
 }
 
-// dstat runs the command without installed plugins, and returns what it prints and its status.
+// dstat runs the command without installed plugins, and returns its output and status.
 func dstat(t *testing.T, vars map[string]string, args ...string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
@@ -182,7 +182,7 @@ func dstat(t *testing.T, vars map[string]string, args ...string) (string, int) {
 	return out.String(), status
 }
 
-// getenv is an environment in which nothing of the machine counts.
+// getenv is an environment independent of the machine.
 func getenv(t *testing.T, vars map[string]string) func(string) string {
 	empty := t.TempDir()
 	return func(name string) string {
@@ -193,7 +193,7 @@ func getenv(t *testing.T, vars map[string]string) func(string) string {
 	}
 }
 
-// TestBuiltinOfC has the C program read our plugins, and compares what it prints with them.
+// TestBuiltinOfC runs the C program with our plugins, and compares its output.
 func TestBuiltinOfC(t *testing.T) {
 	oracle.Require(t)
 	dir := t.TempDir()
@@ -205,7 +205,7 @@ func TestBuiltinOfC(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "dstat", "ours"), []byte(builtin()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	// Of a colorstep of a metric that has a printtype too, Python makes no number.
+	// Python does not convert the colorstep of a metric that also has a printtype to a number.
 	usable := slices.DeleteFunc(ours(t).Names(), func(name string) bool { return name == "zfs-arc" || name == "zfs-l2arc" })
 	for names := range slices.Chunk(usable, 26) {
 		call := twin.Call{Tool: "pcp-dstat", Env: []string{"PCP_ARCHIVE=" + base, "PCP_SYSCONF_DIR=" + dir, "HOME=" + dir}}
@@ -219,8 +219,8 @@ func TestBuiltinOfC(t *testing.T) {
 	}
 }
 
-// TestBuiltinReports compares the usual reports, and one of each plugin, with testdata/builtin.txt.
-// UPDATE=1 writes it.
+// TestBuiltinReports compares the usual reports, and a report of each plugin, with
+// testdata/builtin.txt. UPDATE=1 writes it.
 func TestBuiltinReports(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "barn")
 	machine(t, base)

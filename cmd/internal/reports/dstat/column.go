@@ -16,13 +16,13 @@ const (
 	asTime    = 't' // minutes
 )
 
-// A look says how the values of a metric are printed.
+// A look is the format of the values of a metric.
 type look struct {
 	units   pcp.Units
 	print   byte // one of the ways above
 	width   int
-	step    float64 // colours change at multiples of it, with 0 as the unit of the figure does
-	stepped bool    // there is a step, which leaves no room for a unit
+	step    float64 // colours change at its multiples, or if 0 with the unit of the figure
+	stepped bool    // a step is set, which leaves no room for a unit
 }
 
 // A cell is a value to print, or none.
@@ -65,7 +65,7 @@ func canonical(f float64, u pcp.Units) float64 {
 	return f
 }
 
-// appendCell appends a value in the width and the colours of its metric, and blanks if there is none.
+// appendCell appends a value in the width and the colours of its metric, or blanks if there is none.
 func (r *report) appendCell(b []byte, c cell, l *look) []byte {
 	s := r.shades()
 	if c.ok {
@@ -130,7 +130,7 @@ func (r *report) appendCell(b []byte, c cell, l *look) []byte {
 	return b
 }
 
-// step is how many steps a value has passed.
+// step returns the number of steps that a value has passed.
 func step(f, size float64) int {
 	n := math.Trunc(f / size)
 	if math.Abs(n) > 1<<52 || math.IsNaN(n) {

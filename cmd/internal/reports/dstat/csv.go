@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// appendRow appends a row of the table: the values as they were fetched, without averages.
+// appendRow appends a row of the table: the fetched values, without averages.
 func (r *report) appendRow(b []byte) []byte {
 	for i, p := range r.plugins {
 		comma := func() {
@@ -52,7 +52,7 @@ func (r *report) appendRow(b []byte) []byte {
 	return b
 }
 
-// appendGroupRow is the row of a plugin that repeats its columns.
+// appendGroupRow appends the row of a plugin that repeats its columns.
 func (p *plugin) appendGroupRow(b []byte) []byte {
 	if p.group == onlyTop && !p.chooseTop() {
 		return b
@@ -94,7 +94,7 @@ func (p *plugin) appendGroupRow(b []byte) []byte {
 	return b
 }
 
-// chooseTop has the plugin show the instances of which the metrics that say so are largest. It reports false if there is none.
+// chooseTop makes the plugin show the instances with the largest values of its top metrics. It returns false if there is none.
 func (p *plugin) chooseTop() bool {
 	for _, m := range p.metrics {
 		if !m.top {
@@ -118,8 +118,8 @@ func (p *plugin) chooseTop() bool {
 	return true
 }
 
-// sum returns the sum of a metric over the instances, the mean of percentages, and how many count. As in the C program,
-// the last metric says that.
+// sum returns the sum of a metric over the instances, or the mean of percentages, and the number of instances counted.
+// As in the C program, the last metric determines that.
 func (p *plugin) sum(m *metric) (sum float64, count int) {
 	last := p.metrics[len(p.metrics)-1]
 	for i := range last.results {
@@ -165,7 +165,7 @@ func appendNumber(b []byte, f float64) []byte {
 	return append(b, digits(f)...)
 }
 
-// A fileError says why a file cannot be written, as Python does.
+// A fileError is a write error in the words of Python.
 type fileError struct {
 	path string
 	err  error
@@ -181,8 +181,8 @@ func (e *fileError) Error() string {
 
 func (e *fileError) Unwrap() error { return e.err }
 
-// writeRow writes what there is to the file of the table: its head if that is not there yet, and the row if
-// the interval is over.
+// writeRow writes to the file of the table: the head if it is not written yet, and the row if the interval
+// is over.
 func (r *report) writeRow(missed string) error {
 	st, err := os.Stat(r.output)
 	exists := err == nil
@@ -221,7 +221,7 @@ func (r *report) writeRow(missed string) error {
 	return nil
 }
 
-// csvHead is what the table begins with, and first also the file.
+// csvHead is the beginning of the table, and first also of the file.
 func (r *report) csvHead(first bool) string {
 	s := ""
 	if first {
@@ -248,7 +248,7 @@ func (r *report) csvHead(first bool) string {
 	return s + "\n"
 }
 
-// userName is the name of the user, as Python's getpass finds it.
+// userName returns the name of the user, as Python's getpass finds it.
 func userName(getenv func(string) string) string {
 	for _, v := range []string{"LOGNAME", "USER", "LNAME", "USERNAME"} {
 		if name := getenv(v); name != "" {

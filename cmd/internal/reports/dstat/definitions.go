@@ -16,10 +16,10 @@ import (
 	"github.com/go-pcp/pcp/config"
 )
 
-// maxFile is how large a file of plugins may be.
+// maxFile is the maximum size of a file of plugins.
 const maxFile = 16 << 20
 
-// A place is where plugins are defined: a directory, or this program.
+// A place is a source of plugins: a directory, or this program.
 type place struct {
 	name  string
 	files []file
@@ -27,11 +27,11 @@ type place struct {
 
 type file struct{ path, text string }
 
-// builtinPlace is the name of the place in this program.
+// builtinPlace is the name of this program as a place.
 const builtinPlace = "built-in"
 
-// findPlaces reads the files of the installation and those of the user. Where a file says something
-// again, the later one counts.
+// findPlaces reads the files of the installation and those of the user. Later definitions override
+// earlier ones.
 func findPlaces(cfg *config.Config) ([]place, error) {
 	var places []place
 	for i, dir := range []string{
@@ -51,7 +51,7 @@ func findPlaces(cfg *config.Config) ([]place, error) {
 			case err == nil:
 				p.files = append(p.files, file{path, text})
 			}
-			// As in the C program, one that cannot be read is left out.
+			// As in the C program, an unreadable file is skipped.
 		}
 		if len(p.files) > 0 {
 			places = append(places, p)
@@ -60,7 +60,7 @@ func findPlaces(cfg *config.Config) ([]place, error) {
 	return places, nil
 }
 
-// define returns what places say together.
+// define returns the combined definitions of places.
 func define(places ...place) (*conf.Sections, error) {
 	all := conf.NewSections()
 	for _, p := range places {
@@ -84,8 +84,8 @@ func home(cfg *config.Config) string {
 	return "~"
 }
 
-// pluginFiles lists the files in a directory of plugins, without hidden ones and those that a package
-// manager has left.
+// pluginFiles lists the files in a directory of plugins, without hidden files and leftovers of a
+// package manager.
 func pluginFiles(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -37,9 +37,9 @@ type program struct {
 	color   bool // --color
 	noColor bool // --nocolor
 	verify  bool // -q
-	ended   bool // an option did what was asked for
+	ended   bool // an option has done the requested work
 	status  int
-	silent  bool // nothing follows on standard output at the end
+	silent  bool // print nothing on standard output at the end
 }
 
 func run(ctx context.Context, env *cli.Env) int {
@@ -101,7 +101,7 @@ func (p *program) main(ctx context.Context) int {
 	if p.o.JSON && p.output != "" {
 		return env.Fatalf("--json is an output of its own, and -o another")
 	}
-	if p.json = p.o.JSON; p.json { // a line that is complete for each interval, whatever the terminal can
+	if p.json = p.o.JSON; p.json { // one complete line per interval, whatever the terminal supports
 		p.update, p.silent, p.noColor, p.term.is = false, true, true, false
 	}
 	if status, ok := p.prepare(); !ok {
@@ -151,7 +151,7 @@ func (p *program) failed(err error) int {
 // format is that of times.
 func (p *program) format() string { return cmp.Or(p.env.Getenv("DSTAT_TIMEFMT"), defaultTime) }
 
-// prepare makes the plugins that were asked for. It reports false if the program is to exit.
+// prepare creates the requested plugins. It returns false if the program must exit.
 func (p *program) prepare() (status int, ok bool) {
 	now := pcptime.Strftime(p.format(), time.Now().In(pcptime.Local(p.env.Getenv("TZ"))))
 	times := 0
@@ -201,7 +201,7 @@ func isTime(name string) bool {
 	return false
 }
 
-// newTimePlugin makes a plugin that shows the time, which takes so much room in its format.
+// newTimePlugin creates a plugin that shows the time, with the width of its format.
 func newTimePlugin(name string, room int) *plugin {
 	p := &plugin{name: name, label: "system", time: true, group: ungrouped, names: []string{name}}
 	switch name {
@@ -217,8 +217,8 @@ func newTimePlugin(name string, room int) *plugin {
 	return p
 }
 
-// connect opens the source that the options name, agents in this process if none are named and there is no
-// collector.
+// connect opens the source of the options; if they name none and there is no collector, it uses agents in
+// this process.
 func (p *program) connect(ctx context.Context) (status int, ok bool) {
 	o, env := p.o, p.env
 	if !o.Local && len(o.Hosts)+len(o.Archives) == 0 && o.Origin != nil {
@@ -248,7 +248,7 @@ func (p *program) connect(ctx context.Context) (status int, ok bool) {
 	return 0, true
 }
 
-// operands takes the arguments: delay and count.
+// operands parses the arguments delay and count.
 func (p *program) operands() error {
 	args := p.o.Args
 	if len(args) > 0 {
@@ -275,7 +275,7 @@ func (p *program) operands() error {
 	return nil
 }
 
-// start has the report ready for its first line.
+// start prepares the report for its first line.
 func (p *program) start(ctx context.Context) error {
 	o, env := p.o, p.env
 	zone, err := o.SetZone(ctx, p.c, false)
@@ -290,7 +290,7 @@ func (p *program) start(ctx context.Context) error {
 		return err
 	}
 	set := &derive.Set{Debug: o.DebugLog()}
-	_ = set.LoadInstalled(env.Config()) // what is wrong there has been said
+	_ = set.LoadInstalled(env.Config()) // errors have been reported
 	if err := defineMetrics(set, p.plugins); err != nil {
 		return plainf("Failed to register derived metric:\n%v.", err)
 	}
@@ -341,10 +341,10 @@ func (p *program) start(ctx context.Context) error {
 	return nil
 }
 
-// errSaid is an error that has been printed.
+// errSaid is the error of a failure that has been reported.
 var errSaid = &plainError{}
 
-// pcpVersion is the version of PCP that is installed, else of this program.
+// pcpVersion returns the version of the installed PCP, or else of this program.
 func (p *program) pcpVersion() string {
 	return cmp.Or(p.env.Config().Get("PCP_VERSION"), p.env.Version)
 }

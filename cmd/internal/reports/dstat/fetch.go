@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// minWidth is how narrow a column can be.
+// minWidth is the minimum width of a column.
 const minWidth = 3
 
 // A result is the value of an instance in the last fetch.
@@ -25,8 +25,8 @@ type result struct {
 	value pcp.Value
 }
 
-// defineMetrics adds what the formulas of the plugins say to the derived metrics. Their names there are not
-// those that users see, which may have characters that names of metrics cannot have.
+// defineMetrics adds the formulas of the plugins to the derived metrics. Their names there differ from
+// those that users see, which may contain characters that are invalid in metric names.
 func defineMetrics(set *derive.Set, plugins []*plugin) error {
 	n := 0
 	for _, p := range plugins {
@@ -43,7 +43,7 @@ func defineMetrics(set *derive.Set, plugins []*plugin) error {
 	return nil
 }
 
-// define takes a formula. As in the C program, more definitions can follow it after semicolons.
+// define adds a formula. As in the C program, more definitions can follow it after semicolons.
 func (m *metric) define(set *derive.Set, formula string, first bool) error {
 	for i, part := range strings.Split(formula, ";") {
 		name, source := m.name, m.source
@@ -81,7 +81,7 @@ func known(set *derive.Set, name string) bool {
 	return ok
 }
 
-// original gives an error of a definition the name that users see.
+// original replaces the name in an error of a definition with the name that users see.
 func original(err error, plugins []*plugin) error {
 	e, ok := errors.AsType[*derive.SemanticError](err)
 	if !ok {
@@ -97,7 +97,7 @@ func original(err error, plugins []*plugin) error {
 	return err
 }
 
-// A metricError says why a metric of a plugin cannot be had.
+// A metricError reports why a metric of a plugin is unavailable.
 type metricError struct {
 	name string
 	err  error
@@ -117,7 +117,7 @@ func (e *plainError) Error() string { return e.text }
 func plainf(format string, args ...any) error { return &plainError{fmt.Sprintf(format, args...)} }
 
 // bind looks the metrics of the plugins up in the source and adds them to the group. Metrics without
-// any of the instances that were asked for leave their plugins.
+// any of the requested instances are removed from their plugins.
 func (r *report) bind(ctx context.Context) error {
 	var all []*metric
 	for _, p := range r.plugins {
@@ -161,7 +161,7 @@ func (r *report) bind(ctx context.Context) error {
 	if fetched > 0 {
 		return nil
 	}
-	// The times that are shown are those of a metric that each source has.
+	// The times shown are those of a metric that each source has.
 	_, err := r.group.AddInstances(ctx, pmapi.GroupMetric{Metric: "event.missed", Type: pcp.TypeU32})
 	return err
 }
@@ -173,7 +173,7 @@ type binder struct {
 	instances map[pcp.InDom][]pcp.Instance
 }
 
-// lookup asks for all metrics at once. Those that fail are asked for one by one.
+// lookup looks up all metrics at once, and then retries those that failed one by one.
 func (b *binder) lookup(ctx context.Context, all []*metric) {
 	b.descs = make(map[string]pcp.Desc, len(all))
 	names := make([]string, len(all))
@@ -209,8 +209,7 @@ func (b *binder) desc(ctx context.Context, name string) (pcp.Desc, error) {
 	return b.c.LookupDesc(ctx, ids[0])
 }
 
-// match finds out which instances a metric has of those that are wanted, and reports whether there
-// are any.
+// match finds the requested instances that a metric has, and reports whether there are any.
 func (b *binder) match(ctx context.Context, m *metric) (bool, error) {
 	var err error
 	if m.desc, err = b.desc(ctx, m.source); err != nil {
@@ -264,7 +263,7 @@ func (b *binder) of(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error
 	return list, nil
 }
 
-// ascii leaves out what is not ASCII, as the C program does with names of instances.
+// ascii removes characters that are not ASCII, as the C program does in names of instances.
 func ascii(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return s
@@ -277,8 +276,8 @@ func ascii(s string) string {
 	}, s)
 }
 
-// finish works out how the values of a metric are fetched and printed. Plain says that they are to
-// be as in the source.
+// finish determines how the values of a metric are fetched and printed. If plain is set, they are
+// as in the source.
 func (m *metric) finish(plain bool) error {
 	raw := m.kind == "raw" || plain
 	unit := m.unit
@@ -330,12 +329,12 @@ func (m *metric) finish(plain bool) error {
 	return nil
 }
 
-// shortUnits writes rates as the C program asks for them.
+// shortUnits writes the units of rates as in the C program.
 var shortUnits = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("nanosec", "ns", "microsec", "us", "millisec", "ms", "sec", "s", "hour", "h", " / ", "/")
 })
 
-// arrange works out the columns of a plugin.
+// arrange determines the columns of a plugin.
 func (p *plugin) arrange() {
 	for _, m := range p.metrics {
 		for _, in := range m.matched {
@@ -355,7 +354,7 @@ func (in instance) sameName(other instance) bool {
 	return in.named == other.named && in.name == other.name
 }
 
-// take takes the values of a metric out of the last fetch.
+// take takes the values of a metric from the last fetch.
 func (m *metric) take() {
 	m.results = m.results[:0]
 	if m.group.Err != nil || len(m.group.Values) > m.max {
@@ -377,7 +376,7 @@ func (m *metric) take() {
 	}
 }
 
-// number is a value as a number, 0 if it is a string.
+// number returns a value as a number, 0 if it is a string.
 func number(v pcp.Value) float64 {
 	f, _ := v.Float64()
 	return f

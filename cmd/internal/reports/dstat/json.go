@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// objects prints a row for each plugin that does not show the time, or for each instance and sum that it shows.
+// objects prints a row for each plugin except the time, or for each instance and sum that it shows.
 func (r *report) objects() {
 	for _, p := range r.plugins {
 		switch {
@@ -72,7 +72,7 @@ func (r *report) jsonRow(p *plugin, instance string) pcpjson.Row {
 	return pcpjson.Row{Time: pcpjson.Time(r.group.Time()), Host: r.host, Table: p.name, Instance: instance}
 }
 
-// writeObject prints a row, unless nothing is known.
+// writeObject prints a row, unless it has no values.
 func (r *report) writeObject(row *pcpjson.Row) {
 	for _, c := range row.Columns {
 		if c.Value != nil {
@@ -82,7 +82,7 @@ func (r *report) writeObject(row *pcpjson.Row) {
 	}
 }
 
-// columnName is what stands above the column of an instance.
+// columnName returns the heading of the column of an instance.
 func (m *metric) columnName(in instance) string {
 	if in.inst == pcp.InNull {
 		return m.label

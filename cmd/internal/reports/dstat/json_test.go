@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestJSON reads what --json prints of all plugins, and compares some figures with those of the table that -o writes.
+// TestJSON reads the --json output of all plugins, and compares some figures with those of the table that -o writes.
 func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "barn")

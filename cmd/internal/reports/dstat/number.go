@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// whole is the number as an integer, rounded as Python's round does.
+// whole returns the number as an integer, rounded as Python's round does.
 func whole(f float64) string { return digits(math.RoundToEven(f)) }
 
-// digits writes a number without a fraction.
+// digits formats a number without a fraction.
 func digits(f float64) string {
 	if f == 0 {
 		return "0" // not -0
@@ -18,7 +18,8 @@ func digits(f float64) string {
 	return strconv.FormatFloat(f, 'f', 0, 64)
 }
 
-// rounded is the number with so many decimals kept (Python's round with two arguments) and then cut off.
+// rounded returns the number rounded to a number of decimals (Python's round with two arguments) and
+// then truncated.
 func rounded(f float64, decimals int) string {
 	if r, err := strconv.ParseFloat(strconv.FormatFloat(f, 'f', decimals, 64), 64); err == nil {
 		f = r
@@ -26,8 +27,8 @@ func rounded(f float64, decimals int) string {
 	return digits(math.Trunc(f))
 }
 
-// fitWhole writes a number as an integer that fits into width, and returns how often it was divided
-// by base for that.
+// fitWhole formats a number as an integer that fits into width, and returns how often it was
+// divided by base.
 func fitWhole(f float64, width int, base float64) (string, int) {
 	for c := 0; ; c++ {
 		text := whole(f)
@@ -38,8 +39,8 @@ func fitWhole(f float64, width int, base float64) (string, int) {
 	}
 }
 
-// fitFloat is fitWhole with as many decimals as there is room for, but for those of a number that they
-// leave as it is.
+// fitFloat is fitWhole with as many decimals as there is room for, except decimals that do not change
+// the number.
 func fitFloat(f float64, width int, base float64) (string, int) {
 	for c := 0; ; c++ {
 		if f == 0 {
@@ -59,7 +60,7 @@ func fitFloat(f float64, width int, base float64) (string, int) {
 	}
 }
 
-// fitTime writes a time in minutes as hours and minutes or, where these are too wide, in a larger unit.
+// fitTime formats a time in minutes as hours and minutes or, if these are too wide, in a larger unit.
 func fitTime(minutes float64, width int) string {
 	part := func(f float64) string {
 		text := digits(math.Trunc(f))
@@ -82,7 +83,7 @@ func fitTime(minutes float64, width int) string {
 	return text
 }
 
-// modulo is the remainder that has the sign of the divisor, as in Python.
+// modulo returns the remainder with the sign of the divisor, as in Python.
 func modulo(a, b float64) float64 {
 	r := math.Mod(a, b)
 	if r != 0 && (r < 0) != (b < 0) {
@@ -91,7 +92,7 @@ func modulo(a, b float64) float64 {
 	return r
 }
 
-// cut returns the first n characters of s; a negative n leaves so many out at the end.
+// cut returns the first n characters of s; a negative n removes that many at the end.
 func cut(s string, n int) string {
 	have := utf8.RuneCountInString(s)
 	if n < 0 {
@@ -103,7 +104,7 @@ func cut(s string, n int) string {
 	return string([]rune(s)[:n])
 }
 
-// center puts blanks on both sides of s, of which the odd one is where Python's center has it.
+// center puts blanks on both sides of s, with an odd blank on the same side as Python's center.
 func center(s string, width int) string {
 	room := width - utf8.RuneCountInString(s)
 	if room <= 0 {

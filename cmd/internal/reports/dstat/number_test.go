@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/derive"
 )
 
-// TestCenter has the words as Python's center puts them.
+// TestCenter checks that words are placed as by Python's center.
 func TestCenter(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -36,7 +36,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestFit fits numbers into columns; those with decimals are as the C program has them.
+// TestFit fits numbers into columns; numbers with decimals are those of the C program.
 func TestFit(t *testing.T) {
 	for _, c := range []struct {
 		f     float64
@@ -83,7 +83,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// description compiles a description of a terminal that has so many numbers, all alike.
+// description compiles a terminal description with a count of numbers, all equal.
 func description(magic uint16, numbers int, value int32) []byte {
 	const names = "test|a terminal\x00"
 	b := []byte{}
@@ -163,7 +163,8 @@ func FuzzTerminfo(f *testing.F) {
 	})
 }
 
-// FuzzPlugins makes the plugins of any text: it fails with a message or makes all of them.
+// FuzzPlugins creates the plugins of arbitrary text: it either fails with a message or
+// creates all of them.
 func FuzzPlugins(f *testing.F) {
 	f.Add("[a]\nlabel = %I\ngrouptype = 4\nwidth = 3\nprinttype = b\nx = disk.dev.read\nx.label = %d\nx.colorstep = 2.5\n")
 	f.Add("[a]\ninstances = \"a,\"\"b\",'c'\ncullinsts = ^lo$\nx = a; b = c\ny.formula = 100 * rate(a.b) / c.d\n")

@@ -80,7 +80,7 @@ writes has the values as they were fetched, and goes on where a file is there al
 		{Long: "vm", Help: "page faults, pages allocated and freed"},
 		{Long: "vm-adv", Help: "pages scanned and reclaimed"},
 		{Long: "list", Help: "list all plugins; each has an option of its name"},
-		{Long: "plugin"}, // which in C is the name of a plugin that there is not
+		{Long: "plugin"}, // which in C is the name of a missing plugin
 		cli.Heading("Sets of plugins"),
 		{Short: 'a', Long: "all", Help: "-cdngy, which is the default"},
 		{Short: 'f', Long: "full", Help: "show each processor, disk, interface and so on"},
@@ -110,9 +110,9 @@ writes has the values as they were fetched, and goes on where a file is there al
 	Run: run,
 }
 
-// parse reads the options. Those that ask for something to be printed have that done at once.
+// parse reads the options. Options that print something do so at once.
 func (p *program) parse(ctx context.Context) *source.Options {
-	// Each plugin is an option too, after those that are listed.
+	// Each plugin is an option too, after the listed options.
 	command := *p.env.Command
 	command.Options = slices.Clone(command.Options)
 	for _, name := range p.all.Names() {
@@ -201,7 +201,7 @@ func (p *program) option(opt *cli.Option, arg string) bool {
 	case 'N':
 		p.sel.net, p.sel.packets = choose(""), choose("")
 		return true
-	case 'S': // of which there is no sum
+	case 'S': // which has no sum
 		p.sel.swap = &chosen{}
 		for _, name := range strings.Split(arg, ",") {
 			p.sel.swap.names = append(p.sel.swap.names, "/dev/"+name)
@@ -256,7 +256,7 @@ func (p *program) option(opt *cli.Option, arg string) bool {
 	return true
 }
 
-// want adds plugins to those that are shown.
+// want adds plugins to those shown.
 func (p *program) want(names ...string) {
 	for _, name := range names {
 		if !slices.Contains(p.wanted, name) {
@@ -265,7 +265,7 @@ func (p *program) want(names ...string) {
 	}
 }
 
-// tellVersion prints what --version does.
+// tellVersion prints the output of --version.
 func (p *program) tellVersion(ctx context.Context, o *source.Options) int {
 	p.o = o
 	if status, ok := p.connect(ctx); !ok {
@@ -321,12 +321,12 @@ func (p *program) tellTerminal(w io.Writer) {
 	fmt.Fprintf(w, "Terminal type: %s (%scolor support)\nTerminal size: %d lines, %d columns\n\n", orNone(p.env.Getenv("TERM")), no, rows, cols)
 }
 
-// debugText is what --dbg prints before the first line.
+// debugText is the output of --dbg before the first line.
 const debugText = `Config file keywords: ('header', 'interval', 'timefmt')
 Metric spec keywords: ('label', 'instances', 'unit', 'type', 'width', 'precision', 'limit', 'formula', None, 'printtype', 'colorstep', 'grouptype', 'cullinsts', 'plugin', 'valuesets')
 `
 
-// tellDefaults prints what a section says of its plugin, for --dbg.
+// tellDefaults prints a section's settings of its plugin, for --dbg.
 func (p *program) tellDefaults(section string) {
 	for key, value := range p.all.Values(section) {
 		switch key {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { twin.Main(m, Command) }
 
-// archives are those of the suite that have what plugins show.
+// archives are the archives of the suite with metrics of plugins.
 var archives = []string{
 	"pcp-dstat", "pcp-zeroconf", "dstat-disks", "dm-io", "pcp-pidstat", "20201109", "pcp-atop", "pcp-free", "pcp-vmstat", "pcp-mpstat",
 	"nfsclient_64", "mysql-1", "pcp-ss", "pcp-pidstat-process-states", "simple-nvme", "20130706", "omnibus_v3", "pcp-verify", "vldb-disks", "small",
@@ -37,10 +37,10 @@ func suiteArchive(t *testing.T, name string) string {
 	return path
 }
 
-// date is what a table says of the time when it was made.
+// date matches the creation time of a table.
 var date = regexp.MustCompile(`"Date:",".*"`)
 
-// run runs one side and returns what it prints and the table that it writes.
+// run runs one program and returns its output and the table that it writes.
 func run1(t *testing.T, call twin.Call, ours bool) (twin.Result, string) {
 	t.Helper()
 	call.Dir = t.TempDir()
@@ -52,14 +52,14 @@ func run1(t *testing.T, call twin.Call, ours bool) (twin.Result, string) {
 	return res, date.ReplaceAllString(string(table), "DATE")
 }
 
-// compare runs both, reports how they differ, and returns whether there were figures. The text of usage messages is ours, and where Python gives up
-// with a traceback ours has to go on or say why not.
+// compare runs both, reports differences, and returns whether there were figures. The text of usage messages is ours, and where Python gives up
+// with a traceback, ours must continue or report why not.
 func compare(t *testing.T, call twin.Call) (figures bool) {
 	t.Helper()
 	call.KillAfter = time.Minute
 	var want, got twin.Result
 	var wantTable, gotTable string
-	for range 5 { // on a busy machine lines are left out, of archives too
+	for range 5 { // on a busy machine lines are skipped, even with archives
 		want, wantTable = run1(t, call, false)
 		got, gotTable = run1(t, call, true)
 		if !bytes.Contains(want.Out, []byte(" missed ")) && !bytes.Contains(got.Out, []byte(" missed ")) {
@@ -116,7 +116,7 @@ func TestRandomLines(t *testing.T) {
 			case 2, 3:
 				plugin := pick(usable(t, from))
 				if strings.HasPrefix(plugin, "top-") && from == "20201109" {
-					continue // the C library names instances that have gone by memory that it has freed
+					continue // the C library reads the names of removed instances from freed memory
 				}
 				call.Args = append(call.Args, "--"+plugin)
 			default:
@@ -150,7 +150,7 @@ func TestRandomLines(t *testing.T) {
 	t.Logf("%d reports have figures", figures)
 }
 
-// usable returns the plugins of which an archive has metrics, and some that few have.
+// usable returns the plugins for which an archive has metrics, and some that few archives have.
 func usable(t *testing.T, name string) []string {
 	if list := plugins[name]; list != nil {
 		return list
@@ -167,7 +167,7 @@ func usable(t *testing.T, name string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// One metric says enough: those that lack others are drawn too.
+		// One metric is enough: plugins that lack others are drawn too.
 		for _, metric := range metricName.FindAllString(made.metrics[0].formulas[0], -1) {
 			if _, err := a.LookupName(t.Context(), metric); err == nil {
 				list = append(list, p)
@@ -180,7 +180,7 @@ func usable(t *testing.T, name string) []string {
 	return list
 }
 
-// plugins is what usable has found out.
+// plugins caches the results of usable.
 var plugins = make(map[string][]string)
 
 var someOptions = []string{

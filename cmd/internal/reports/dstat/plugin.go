@@ -18,11 +18,11 @@ const (
 	ungrouped  = -1 // metric by metric
 	byInstance = 1  // instance by instance
 	onlyTotal  = 2  // their sum
-	withTotal  = 3  // the instances that were asked for, and the sum
-	onlyTop    = 4  // the one of which the first metric is largest
+	withTotal  = 3  // the requested instances, and the sum
+	onlyTop    = 4  // the instance with the largest value of the first metric
 )
 
-// total is what -C, -D and the like call the sum of all instances.
+// total is the name of the sum of all instances in -C, -D and similar options.
 const total = "total"
 
 // The names of plugins that show the time.
@@ -34,13 +34,13 @@ type plugin struct {
 	time        bool // shows the time and has no metrics
 	group       int
 	width       int
-	printAs     byte // 0: as the type of a metric says
+	printAs     byte // 0 means by the type of a metric
 	step        float64
 	stepped     bool
 	limit       int
-	cull        *regexp.Regexp // instances that do not count in the sum
-	instances   []string       // of metrics that do not have some of their own
-	unit, kind  string         // kind "raw": counters are not made rates
+	cull        *regexp.Regexp // instances excluded from the sum
+	instances   []string       // of metrics that do not set their own
+	unit, kind  string         // kind "raw": counters are not converted to rates
 
 	metrics []*metric
 	names   []string   // of columns
@@ -48,19 +48,19 @@ type plugin struct {
 	sets    map[setKey]*set
 }
 
-// An instance is one of a metric's, unnamed if that has none.
+// An instance is an instance of a metric, unnamed if the metric has no instances.
 type instance struct {
 	inst  int32
 	name  string
 	named bool
 }
 
-// A metric is a column of a plugin, or as many as it has instances.
+// A metric is a column of a plugin, or a column per instance.
 type metric struct {
 	plugin    *plugin
 	name      string // dstat.PLUGIN.KEY
 	source    string // its name at the source
-	top       bool   // its value says which instance is the top one
+	top       bool   // its value determines the top instance
 	formulas  []string
 	label     string
 	instances []string
@@ -78,13 +78,13 @@ type metric struct {
 	results []result
 }
 
-// A setKey names the values of an instance of the metrics with a label.
+// A setKey identifies the values of an instance of the metrics with a label.
 type setKey struct {
 	label string
 	inst  int32
 }
 
-// A set is the values of an interval so far.
+// A set holds the values of an interval so far.
 type set struct {
 	sum float64
 	n   int
@@ -94,7 +94,7 @@ func (s *set) add(f float64)    { s.sum, s.n = s.sum+f, s.n+1 }
 func (s *set) average() float64 { return s.sum / float64(s.n) }
 func (s *set) clear()           { *s = set{} }
 
-// newPlugin makes a plugin of the section of that name.
+// newPlugin creates a plugin from the section of that name.
 func newPlugin(all *conf.Sections, section string, sel *selection) (*plugin, error) {
 	p := &plugin{name: section, label: section, group: ungrouped, width: 5, sets: make(map[setKey]*set)}
 	byName := make(map[string]*metric)
@@ -129,7 +129,7 @@ func newPlugin(all *conf.Sections, section string, sel *selection) (*plugin, err
 	return p, nil
 }
 
-// set takes a line about the plugin itself, and reports whether it is one.
+// set applies a line about the plugin itself, and reports whether it is such a line.
 func (p *plugin) set(key, value string) (known bool, err error) {
 	switch key {
 	case "label":
@@ -143,7 +143,7 @@ func (p *plugin) set(key, value string) (known bool, err error) {
 	case "width":
 		p.width, err = integer(value)
 	case "precision":
-		_, err = integer(value) // which says nothing here
+		_, err = integer(value) // which has no meaning here
 	case "limit":
 		p.limit, err = integer(value)
 	case "grouptype":
@@ -170,7 +170,7 @@ func (p *plugin) set(key, value string) (known bool, err error) {
 	return true, err
 }
 
-// set takes a line about a metric.
+// set applies a line about a metric.
 func (m *metric) set(spec, value string) (err error) {
 	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
 		value = value[1 : len(value)-1]
@@ -195,7 +195,7 @@ func (m *metric) set(spec, value string) (err error) {
 		m.look.stepped = true
 		m.look.step, err = strconv.ParseFloat(strings.TrimSpace(value), 64)
 	case "limit", "grouptype", "cullinsts", "plugin", "valuesets":
-		// which the C program does not take from a metric
+		// which the C program does not accept for a metric
 	default:
 		err = fmt.Errorf("there is no such setting: %s", spec)
 	}
@@ -206,7 +206,7 @@ func (m *metric) set(spec, value string) (err error) {
 	return nil
 }
 
-// A lineError says what is wrong with a line of a plugin.
+// A lineError is an error in a line of a plugin.
 type lineError struct {
 	plugin, key string
 	err         error
@@ -215,7 +215,7 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("plugin %s: %s: %v", e.plugin, e.key, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// inherit takes from the plugin what the metric does not say itself.
+// inherit takes settings that the metric does not define from the plugin.
 func (m *metric) inherit() {
 	p := m.plugin
 	if len(m.instances) == 0 {
@@ -230,8 +230,9 @@ func (m *metric) inherit() {
 	if m.width == "" {
 		m.width = strconv.Itoa(p.width)
 	}
-	// As in the C program, of metrics that are not in a top list printtype and colorstep
-	// count together only, and in one that is, colorstep alone.
+	// As in the C program, for metrics that are not in a top list, printtype and
+	// colorstep only have an effect together; in a top list, only colorstep has an
+	// effect.
 	switch l := &m.look; {
 	case p.group == onlyTop && l.stepped:
 		l.print, l.step = p.printAs, float64(int(l.step))
@@ -261,7 +262,8 @@ func integer(value string) (int, error) {
 	return int(n), nil
 }
 
-// splitInstances splits a list of instances at commas. One with a comma in it is in quotes.
+// splitInstances splits a list of instances at commas. An instance that contains a comma is in
+// quotes.
 func splitInstances(value string) []string {
 	var list []string
 	var item strings.Builder
@@ -288,16 +290,16 @@ func splitInstances(value string) []string {
 	return list
 }
 
-// A selection is what -C, -D and the like choose, and -f.
+// A selection is the choice of -C, -D and similar options, and of -f.
 type selection struct {
 	full                                              bool
 	cpu, disk, dm, md, part, line, net, packets, swap *chosen
 }
 
-// chosen are instances that an option names.
+// chosen are the instances that an option names.
 type chosen struct{ names []string }
 
-// choose sets the instances of a plugin that has an option for that.
+// choose sets the instances of a plugin that has an option for them.
 func (sel *selection) choose(p *plugin) {
 	var c *chosen
 	switch p.name {
@@ -339,7 +341,7 @@ func (sel *selection) choose(p *plugin) {
 		p.group = withTotal
 	}
 	if i >= 0 {
-		// As in the C program, a second plugin that the option is for has no sum.
+		// As in the C program, the option's second plugin has no sum.
 		c.names = slices.Delete(c.names, i, i+1)
 	}
 	p.instances = c.names

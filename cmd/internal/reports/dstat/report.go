@@ -22,8 +22,8 @@ type report struct {
 	group *pmapi.FetchGroup
 	clock *metricset.Clock
 
-	plugins []*plugin // all that were asked for
-	visible []*plugin // for which the terminal is wide enough
+	plugins []*plugin // all requested plugins
+	visible []*plugin // those that fit on the terminal
 	theme   *theme
 	term    terminal
 
@@ -58,10 +58,10 @@ func (r *report) shades() *shades {
 	return &r.theme.early
 }
 
-// definite reports whether the interval of the line is over.
+// definite reports whether the interval of the line is complete.
 func (r *report) definite() bool { return float64(r.step) == r.delay || r.delay < 1 }
 
-// run prints lines until there are enough, and returns pcp.ErrEOL where an archive ends.
+// run prints the requested number of lines. It returns pcp.ErrEOL at the end of an archive.
 func (r *report) run(ctx context.Context) error {
 	interval := 1.0
 	if !r.update || r.delay < 1 {
@@ -88,7 +88,7 @@ func (r *report) run(ctx context.Context) error {
 	return nil
 }
 
-// tick fetches the metrics and prints a line, or what is there of it so far.
+// tick fetches the metrics and prints a line, or an interim line.
 func (r *report) tick(ctx context.Context, update float64) error {
 	now := time.Now()
 	if r.loop, r.step = int((update-1+r.delay)/r.delay), int(modulo(update-1, r.delay)+1); r.delay < 1 {
@@ -131,8 +131,8 @@ func (r *report) tick(ctx context.Context, update float64) error {
 	return err
 }
 
-// layout decides which plugins the terminal has room for and whether headings are due. It reports
-// whether some have been left out.
+// layout determines the plugins that fit on the terminal and whether headings are due. It reports
+// whether some plugins have been left out.
 func (r *report) layout() bool {
 	if !r.term.is {
 		r.visible = r.plugins
@@ -166,7 +166,7 @@ func (r *report) layout() bool {
 	return len(r.visible) < len(r.plugins)
 }
 
-// appendLine appends the figures of all plugins that are visible.
+// appendLine appends the figures of all visible plugins.
 func (r *report) appendLine(b []byte) []byte {
 	for i, p := range r.plugins {
 		shown := slices.Contains(r.visible, p)
@@ -221,7 +221,7 @@ func (r *report) appendMetric(b []byte, m *metric) []byte {
 		b = r.appendCell(b, cell{ok: true, num: s.average()}, &m.look)
 		switch {
 		case !known:
-			// As in the C program, the first value counts for the second line too.
+			// As in the C program, the first value also counts in the second line.
 			m.plugin.sets[key] = s
 		case r.definite():
 			s.clear()
@@ -233,7 +233,7 @@ func (r *report) appendMetric(b []byte, m *metric) []byte {
 	return b
 }
 
-// cell is a result to print, a string or the average of the interval so far.
+// cell returns a result to print, a string or the average of the interval so far.
 func (m *metric) cell(res *result) cell {
 	if m.out == pcp.TypeString {
 		text, _ := res.value.Text()
@@ -340,7 +340,7 @@ func (r *report) appendInstances(b []byte, p *plugin) ([]byte, bool) {
 	return b, n > 0
 }
 
-// shows reports whether an instance is one of those that are shown by themselves.
+// shows reports whether an instance is shown on its own.
 func (p *plugin) shows(in instance) bool {
 	return p.group == byInstance || p.group == onlyTop || in.named && slices.Contains(p.instances, in.name)
 }
@@ -355,14 +355,15 @@ func (m *metric) find(in instance) *result {
 	return nil
 }
 
-// counts reports whether an instance counts in a sum.
+// counts reports whether an instance is included in a sum.
 func (p *plugin) counts(in instance) bool {
 	return p.cull == nil || !in.named || !p.cull.MatchString(in.name)
 }
 
 // appendTotals appends the sums over the instances. That of percentages is their mean.
 func (r *report) appendTotals(b []byte, p *plugin) []byte {
-	// As in the C program, the last metric says whether there are values, and how all are printed.
+	// As in the C program, the last metric determines whether there are values, and how all are
+	// printed.
 	last := p.metrics[len(p.metrics)-1]
 	n := 0
 	for i := range last.results {
@@ -433,7 +434,7 @@ func (r *report) print(update float64, line []byte, hadNone, trimmed bool) error
 	return nil
 }
 
-// time is the time of the last fetch, as a plugin shows it.
+// time formats the time of the last fetch for a plugin.
 func (r *report) time(plugin string) string {
 	t, s := r.group.Time(), ""
 	switch plugin {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A terminal is where a report is printed, or what stands for one.
+// A terminal is the destination of a report: a terminal or a substitute.
 type terminal struct {
 	is  bool
 	env *cli.Env
@@ -28,7 +28,8 @@ func (t terminal) size() (rows, cols int) {
 	return t.env.Rows(), t.env.Columns()
 }
 
-// colorful reports whether the terminal has colours, and says so if it is not known.
+// colorful reports whether the terminal has colours, and prints a message if that is
+// unknown.
 func (t terminal) colorful() bool {
 	if !t.is {
 		return false
@@ -38,7 +39,7 @@ func (t terminal) colorful() bool {
 	text, err := readTerminfo(dirs, term)
 	if err != nil {
 		if term != "" && !anyTerminfo(dirs) {
-			return term != "dumb" // nothing is installed that knows
+			return term != "dumb" // no terminal descriptions are installed
 		}
 		t.env.FlushOut()
 		fmt.Fprintf(t.env.Stderr, "Color support is disabled as curses does not find terminal \"%s\".", orNone(term))
@@ -48,7 +49,7 @@ func (t terminal) colorful() bool {
 	return ok && n >= 0
 }
 
-// orNone is a variable as Python prints it.
+// orNone formats a variable as Python prints it.
 func orNone(s string) string {
 	if s == "" {
 		return "None"
@@ -56,7 +57,7 @@ func orNone(s string) string {
 	return s
 }
 
-// setTitle has the window of a terminal show the command, where C programs do so.
+// setTitle sets the window title of a terminal to the command, where C programs do so.
 func (t terminal) setTitle(w io.Writer, host, command string) {
 	term := t.env.Getenv("TERM")
 	shell := t.env.Getenv("SHELL")
@@ -70,7 +71,7 @@ func (t terminal) setTitle(w io.Writer, host, command string) {
 	fmt.Fprintf(w, "%s(%s@%s) %s%s", t.env.Own("\033]0;"), userName(t.env.Getenv), host, command, t.env.Own("\007"))
 }
 
-// terminfoDirs lists where descriptions of terminals may be.
+// terminfoDirs lists the directories of terminal descriptions.
 func terminfoDirs(getenv func(string) string) []string {
 	var dirs []string
 	if dir := getenv("TERMINFO"); dir != "" {

@@ -24,7 +24,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// collector serves two metrics, and returns the name of its host. The first counts how often it was fetched.
+// collector serves two metrics, and returns the name of its host. The first counts its fetches.
 func collector(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "dstat") // a short name
@@ -75,7 +75,7 @@ type session struct {
 	errs bytes.Buffer
 }
 
-// open runs dstat on a terminal of that size, with plugins of the test.
+// open runs dstat on a terminal of the given size, with plugins of the test.
 func open(t *testing.T, rows, cols int, vars map[string]string, args ...string) *session {
 	t.Helper()
 	master, slave, err := pty.Open()
@@ -148,7 +148,7 @@ func open(t *testing.T, rows, cols int, vars map[string]string, args ...string) 
 	return s
 }
 
-// await waits until the terminal has got something, so many times, and returns all that it has got.
+// await waits until the terminal has received a text a number of times, and returns all output so far.
 func (s *session) await(text string, times int) string {
 	s.t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -164,7 +164,7 @@ func (s *session) await(text string, times int) string {
 	}
 }
 
-// leave waits for the end, checks that the terminal is as it was, and returns what went to standard error.
+// leave waits for the end, checks that the terminal is restored, and returns the output on standard error.
 func (s *session) leave() string {
 	s.t.Helper()
 	select {
@@ -185,7 +185,7 @@ func (s *session) leave() string {
 	return s.errs.String()
 }
 
-// TestTrimmed has a plugin left out for which the terminal is too narrow.
+// TestTrimmed checks that a plugin is left out if the terminal is too narrow for it.
 func TestTrimmed(t *testing.T) {
 	s := open(t, 24, 12, nil, "--nocolor", "--count", "--wide", "0.01", "2")
 	errs := s.leave()
@@ -206,7 +206,7 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
-// TestHeadings counts them: they come again for each screenful.
+// TestHeadings counts the headings, which are repeated for each screenful.
 func TestHeadings(t *testing.T) {
 	s := open(t, 8, 80, map[string]string{"NO_COLOR": "1"}, "--noupdate", "--count", "0.01", "20")
 	s.leave()
@@ -221,7 +221,8 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-// TestInterim has a line overwritten until its interval is over, in colours, and then is interrupted.
+// TestInterim checks that a line is overwritten, in colours, until its interval is over, and then
+// interrupts the program.
 func TestInterim(t *testing.T) {
 	s := open(t, 24, 80, nil, "--count", "3")
 	sent := s.await(escRestore, 1)

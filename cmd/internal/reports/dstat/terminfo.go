@@ -12,7 +12,7 @@ import (
 // maxColors is the index of the number of colours in a compiled description of a terminal (term(5)).
 const maxColors = 13
 
-// maxTerminfo is how large such a description may be.
+// maxTerminfo is the maximum size of such a description.
 const maxTerminfo = 32 << 10
 
 // The layouts of descriptions: with numbers of 16 and of 32 bits.
@@ -58,7 +58,7 @@ func hexByte(c byte) string {
 }
 
 // terminfoNumber returns a number of a description, -1 if the terminal does not have it, and reports whether
-// the description is whole as far as that.
+// the description is valid up to it.
 func terminfoNumber(b []byte, index int) (int, bool) {
 	const head = 12
 	if len(b) < head {

@@ -1,13 +1,14 @@
 package dstat
 
-// A theme is the sequences that colour what is printed, all empty without colours.
+// A theme holds the sequences that colour the output, all empty without colours.
 type theme struct {
 	title, frame, subtitle, fail, input string
-	// Of figures: last ones are for the end of an interval, early ones for what is overwritten.
+	// Of figures: last is for the end of an interval, early for interim lines, which are
+	// overwritten.
 	last, early shades
 
 	reset, line, save, restore, noWrap string
-	ground                             string // what ends a coloured text
+	ground                             string // ends a coloured text
 }
 
 // shades colour figures.
@@ -33,7 +34,7 @@ const (
 	magenta, cyan, white, redBehind = "\033[1;35m", "\033[1;36m", "\033[1;37m", "\033[41m"
 )
 
-// newTheme returns the colours for a dark terminal or a light one.
+// newTheme returns the colours for a dark or light terminal.
 func newTheme(light bool) *theme {
 	t := &theme{
 		title: darkBlue, frame: darkBlue, fail: white + redBehind, input: darkGray, ground: escReset,
@@ -62,7 +63,7 @@ func newTheme(light bool) *theme {
 	return t
 }
 
-// own has each sequence pass through own.
+// own passes each sequence through own.
 func (t *theme) own(own func(string) string) {
 	for _, s := range []*string{&t.title, &t.frame, &t.subtitle, &t.fail, &t.input, &t.reset, &t.line, &t.save, &t.restore, &t.noWrap, &t.ground} {
 		*s = own(*s)
@@ -75,7 +76,7 @@ func (t *theme) own(own func(string) string) {
 	}
 }
 
-// noColors returns a theme that leaves everything as it is.
+// noColors returns a theme without colours.
 func noColors() *theme {
 	none := shades{colors: []string{""}}
 	return &theme{last: none, early: none}

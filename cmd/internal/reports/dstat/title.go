@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// lineWidth is how wide the plugin is on a line, by which it is left out of a narrow terminal. As in the C
-// program it is that of one instance.
+// lineWidth returns the width of the plugin on a line, by which it is left out of a narrow terminal. As in
+// the C program it is the width of one instance.
 func (p *plugin) lineWidth() int {
 	if p.group == onlyTop {
 		return p.width
@@ -13,7 +13,7 @@ func (p *plugin) lineWidth() int {
 	return len(p.names)*p.width + len(p.names) - 1
 }
 
-// groups returns the instances below which the plugin repeats its columns.
+// groups returns the instances for which the plugin repeats its columns.
 func (p *plugin) groups() []instance {
 	sum := instance{name: total, named: true}
 	switch p.group {
@@ -28,7 +28,7 @@ func (p *plugin) groups() []instance {
 // grouped reports whether the plugin repeats its columns for instances.
 func (p *plugin) grouped() bool { return p.group != ungrouped && p.group != onlyTop }
 
-// title is the label, between dashes.
+// title returns the label between dashes.
 func (r *report) title(p *plugin) string {
 	t, width := r.theme, p.lineWidth()
 	rule := func(label string) string {
@@ -56,7 +56,7 @@ func (r *report) title(p *plugin) string {
 	return b.String()
 }
 
-// subtitle is the names of the columns.
+// subtitle returns the names of the columns.
 func (r *report) subtitle(p *plugin) string {
 	t := r.theme
 	var b strings.Builder
@@ -85,7 +85,7 @@ func (r *report) subtitle(p *plugin) string {
 	return b.String()
 }
 
-// header is the two lines above the figures.
+// header returns the two lines above the figures.
 func (r *report) header() string {
 	t := r.theme
 	var b strings.Builder
@@ -106,7 +106,7 @@ func (r *report) header() string {
 	return b.String()
 }
 
-// csvTitle is the label, over all columns of the plugin.
+// csvTitle returns the label, over all columns of the plugin.
 func (p *plugin) csvTitle() string {
 	commas := func(n int) string { return strings.Repeat(",", max(0, n)) }
 	switch p.group {
@@ -132,7 +132,7 @@ func (p *plugin) csvTitle() string {
 	return b.String()
 }
 
-// csvSubtitle is the names of the columns.
+// csvSubtitle returns the names of the columns.
 func (p *plugin) csvSubtitle() string {
 	var b strings.Builder
 	write := func(text string) {
@@ -147,7 +147,7 @@ func (p *plugin) csvSubtitle() string {
 			write(name)
 		}
 	case onlyTop:
-		for _, name := range p.names[min(1, len(p.names)):] { // the first one is only sorted by
+		for _, name := range p.names[min(1, len(p.names)):] { // the first one is only a sort key
 			write(name)
 		}
 	default:

@@ -1,4 +1,5 @@
-// Package free is pcp-free: free and used memory, as free(1) shows it, live or from archives.
+// Package free implements pcp-free, which reports free and used memory like free(1), live or
+// from archives.
 //
 //	pcp free -m
 //	pcp -a archive -S +1hour free

@@ -57,7 +57,7 @@ var metrics = []string{
 	"mem.util.lowFree", "mem.util.lowTotal", "mem.util.swapFree", "mem.util.swapTotal", "mem.util.available", "mem.util.slabReclaimable",
 }
 
-// A report is what the options ask for.
+// A report holds the options.
 type report struct {
 	env   *cli.Env
 	m     *pmcc.Manager
@@ -150,7 +150,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// values returns those of the metrics in KiB, 0 for those that have none.
+// values returns the values of the metrics in KiB, 0 for missing values.
 func (r *report) values() (map[string]*big.Int, error) {
 	all := make(map[string]*big.Int, len(metrics))
 	for _, name := range metrics {
@@ -221,10 +221,11 @@ func (r *report) print() error {
 	return nil
 }
 
-// compatible begins the row of -o.
+// compatible appends the beginning of the row of -o.
 const compatible = "-/+ buffers/cache:"
 
-// lowFree is what the row of low memory has below "free": in the C program, which scripts know, all of it.
+// lowFree returns the value of low memory below "free": as in the C program, on which scripts rely, all
+// low memory.
 func (r *report) lowFree(total, free *big.Int) *big.Int {
 	if r.json {
 		return free
@@ -262,7 +263,7 @@ func (r *report) row(name string, columns []string, cells ...*big.Int) {
 	fmt.Fprintln(r.env.Stdout, line)
 }
 
-// table is the name of a row in JSON.
+// table returns the name of a row in JSON.
 func table(name string) string {
 	return map[string]string{
 		"Mem:": "memory", "Low:": "low", "High:": "high", compatible: "without cache", "Swap": "swap", "Total": "total",

@@ -1,4 +1,5 @@
-// Package iostat is pcp-iostat, also called pmiostat: requests to disks, as iostat(1) shows them, live or from archives.
+// Package iostat implements pcp-iostat, also called pmiostat, which reports requests to disks like iostat(1), live or
+// from archives.
 //
 //	pmiostat -t 10 -x t
 //	pmiostat -a archive -x dm,noidle

@@ -22,7 +22,7 @@ var Command = &cli.Command{
 	Run:           run,
 }
 
-// ClassicCommand is the same under the name that it has outside of pcp.
+// ClassicCommand is the same command under its name outside of pcp.
 var ClassicCommand = &cli.Command{
 	Name:          "pmiostat",
 	Link:          "pmiostat",
@@ -66,8 +66,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	return r.Run(ctx, env)
 }
 
-// pick returns a width that depends on the precision: more than it by one number where that is 0, by another where
-// it is 1, and else by the last one.
+// pick returns a width for the precision: the precision plus the first number if it is 0, plus the second if it is
+// 1, and else plus the last.
 func pick(zero, one, more int) func(int) int {
 	return func(precision int) int {
 		switch precision {
@@ -80,7 +80,7 @@ func pick(zero, one, more int) func(int) int {
 	}
 }
 
-// wider returns a width that is always more than the precision by n.
+// wider returns a width that is always the precision plus n.
 func wider(n int) func(int) int { return pick(n, n, n) }
 
 func table(tree string) *devstat.Table {
@@ -139,7 +139,7 @@ func table(tree string) *devstat.Table {
 	return t
 }
 
-// ratio is a/b, or 0 if that is of nothing.
+// ratio returns a/b, or 0 if b is 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0

@@ -1,5 +1,5 @@
-// Package ipcs is pcp-ipcs: System V message queues, shared memory and semaphores, as ipcs(1) shows them, live
-// or from archives.
+// Package ipcs implements pcp-ipcs, which reports System V message queues, shared memory and semaphores like
+// ipcs(1), live or from archives.
 //
 //	pcp ipcs -l
 package ipcs

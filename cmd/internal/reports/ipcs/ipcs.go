@@ -36,7 +36,7 @@ nothing, as the C program does. Options of pcp itself (pcp -h HOST ipcs -l, pcp 
 	Run:           run,
 }
 
-// A line is one that is printed: a value in its format, or if it has no metric a heading.
+// A line is an output line: a value in its format, or a heading if it has no metric.
 type line struct {
 	format string
 	metric string
@@ -104,7 +104,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	defer m.Close()
-	// All must be there, whichever are shown.
+	// All metrics must exist, whichever are shown.
 	chosen := use
 	for _, lines := range [...][]line{limits, use} {
 		if !m.Lookup(ctx, metrics(lines)...) {
@@ -158,7 +158,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			continue
 		}
 		fmt.Fprintf(env.Stdout, l.format, uint64(l.value(values, size)))
-		if i+1 == len(chosen) || chosen[i+1].format[0] != ' ' { // which goes on with the line
+		if i+1 == len(chosen) || chosen[i+1].format[0] != ' ' { // which continues the line
 			fmt.Fprintln(env.Stdout)
 		}
 	}

@@ -29,7 +29,7 @@ and of which time.`,
 		{Short: 's', Long: "samples", Arg: "N"},
 		{Short: 'A', Long: "align", Arg: "TIME"},
 		{Short: 't', Long: "interval", Arg: "DELTA"},
-		{Short: 'z', Arg: "-"}, // and what follows this one is forgotten, as in C
+		{Short: 'z', Arg: "-"}, // and the arguments after this option are ignored, as in C
 		cli.OptStart,
 		cli.OptFinish,
 		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
@@ -39,7 +39,8 @@ and of which time.`,
 	Run:           run,
 }
 
-// A line is one of the report: its name, the metric, and its unit there, "B" if the metric is in bytes.
+// A line is a line of the report: its name, the metric, and its unit there, "B" if the metric is in
+// bytes.
 type line struct{ name, metric, unit string }
 
 var lines = []line{

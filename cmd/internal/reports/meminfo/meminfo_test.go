@@ -23,7 +23,8 @@ func record(t *testing.T, without ...string) string {
 	return reporttest.Record(t, time.Second, slices.DeleteFunc(metrics, func(m reporttest.Metric) bool { return slices.Contains(without, m.Name) })...)
 }
 
-// TestReport has the report, whose groups of metrics are one interval apart as in the C program.
+// TestReport checks the report, whose groups of metrics are one interval apart as in the C
+// program.
 func TestReport(t *testing.T) {
 	base := record(t)
 	out, status := reporttest.Run(t, Command, base, "-s", "2")

@@ -1,4 +1,5 @@
-// Package mpstat is pcp-mpstat: what processors do, and their interrupts, as mpstat(1) shows it, live or from archives.
+// Package mpstat implements pcp-mpstat, which reports the use of processors and their interrupts like mpstat(1), live
+// or from archives.
 //
 //	pcp mpstat -P ALL
 //	pcp -a archive mpstat -I SUM

@@ -57,7 +57,7 @@ var uname = [...]string{"kernel.uname.sysname", "kernel.uname.release", "kernel.
 
 // A share is a column of the shares of processor time.
 type share struct {
-	name   string // of the metrics, behind "kernel.all.cpu." and "kernel.percpu.cpu."
+	name   string // of the metrics, after "kernel.all.cpu." and "kernel.percpu.cpu."
 	title  string
 	format string
 	json   string
@@ -76,7 +76,7 @@ var shares = [...]share{
 	{"idle", "%idle", "%-6s", "idle"},
 }
 
-// metrics are those that must be there, besides the ones of single interrupts.
+// metrics are the required metrics, in addition to those of single interrupts.
 func metrics() []string {
 	list := []string{
 		"kernel.uname.nodename", "kernel.uname.release", "kernel.uname.sysname", "kernel.uname.machine", numbers, ncpu, online,
@@ -95,7 +95,7 @@ const (
 	onlineCPU = "ON"
 )
 
-// A report is what the options ask for.
+// A report holds the options.
 type report struct {
 	env  *cli.Env
 	m    *pmcc.Manager
@@ -108,15 +108,15 @@ type report struct {
 	list       []int64 // of -P, if which is ""
 	interrupts bool    // -I or -A
 	kind       string
-	stop       bool // an argument was wrong and the message is printed
+	stop       bool // an argument was wrong and the message has been printed
 
 	begun      bool
-	known      [len(uname)]string // what was seen last
+	known      [len(uname)]string // last known values
 	hard, soft []string
 	stamp      string
 	failed     bool
 
-	usageHead, sumHead, hardHead, softHead bool // headings that are not to be printed again
+	usageHead, sumHead, hardHead, softHead bool // headings that must not be printed again
 }
 
 func (r *report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
@@ -227,12 +227,12 @@ func (r *report) sample() bool {
 	return !r.failed
 }
 
-// wants reports whether -I asks for a table of interrupts.
+// wants reports whether -I selects a table of interrupts.
 func (r *report) wants(kind string) bool {
 	return r.interrupts && (r.kind == kind || r.kind == "ALL")
 }
 
-// remember keeps what the first line says, as archives may have it once only.
+// remember keeps the values of the first line, which archives may have only once.
 func (r *report) remember() {
 	for i, name := range uname {
 		if v := r.m.One(name); v.OK() {

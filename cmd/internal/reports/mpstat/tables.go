@@ -11,10 +11,11 @@ import (
 // all is the row of all processors.
 const all = "all"
 
-// print prints a line. What has no value is a question mark.
+// print prints a line. Missing values are question marks.
 func (r *report) print(line string) { fmt.Fprintln(r.env.Stdout, pmcc.Marked(line)) }
 
-// cpus returns the numbers of the processors that -P selects, or with every all of them.
+// cpus returns the numbers of the processors that -P selects, or all of them if every is
+// set.
 func (r *report) cpus(every bool) []int32 {
 	var list []int32
 	for _, v := range r.m.All(numbers) {
@@ -37,13 +38,13 @@ func (r *report) selected(cpu int32) bool {
 	return true
 }
 
-// repeats reports whether a heading stands above each sample of a table.
+// repeats reports whether each sample of a table has a heading.
 func (r *report) repeats() bool { return r.which == everyCPU || r.which == onlineCPU }
 
 // together reports whether there is a row of all processors.
 func (r *report) together() bool { return r.which != "" || !r.filter }
 
-// growth returns by how much a counter has grown since the sample before.
+// growth returns the increase of a counter since the previous sample.
 func growth(now, before pmcc.Value) (float64, bool) {
 	diff, ok := now.Minus(before)
 	if !ok {
@@ -53,7 +54,8 @@ func growth(now, before pmcc.Value) (float64, bool) {
 	return f, true
 }
 
-// share is that of the time of a processor, or of all of them if one is nil.
+// share returns the share of the time of a processor, or of all processors if one is
+// nil.
 func (r *report) share(name string, one *int32) pmcc.Figure {
 	count, ok := r.m.One(ncpu).Number()
 	if !ok {
@@ -76,7 +78,7 @@ func (r *report) share(name string, one *int32) pmcc.Figure {
 	return pmcc.Round(spent)
 }
 
-// rate is how many interrupts there were in a second.
+// rate returns the number of interrupts per second.
 func (r *report) rate(now, before pmcc.Value) pmcc.Figure {
 	n, ok := growth(now, before)
 	if !ok {
@@ -85,7 +87,7 @@ func (r *report) rate(now, before pmcc.Value) pmcc.Figure {
 	return pmcc.Round(n / r.m.Elapsed())
 }
 
-// row begins the row that --json prints. Without --json nothing is made of it.
+// row begins the row for --json. Without --json it is discarded.
 func (r *report) row(table, instance string) pmcc.Row {
 	if !r.json {
 		return pmcc.Row{}
@@ -129,7 +131,7 @@ func (r *report) usageRow(name string, one *int32) {
 	r.print(line)
 }
 
-// printSums prints how many interrupts there were.
+// printSums prints the total numbers of interrupts.
 func (r *report) printSums() {
 	if !r.sumHead && !r.json {
 		r.print(fmt.Sprintf("%-10s\t%-5s\t%-5s", "\nTimestamp", "CPU", "intr/s"))
@@ -155,7 +157,7 @@ func (r *report) printSums() {
 	}
 }
 
-// printInterrupts prints how many there were of each.
+// printInterrupts prints the number of each interrupt.
 func (r *report) printInterrupts(kind string, metrics []string, headed *bool) {
 	if len(r.cpus(true)) == 0 {
 		r.m.Errorf("%s has no values, so that it is not known which processors there are", numbers)

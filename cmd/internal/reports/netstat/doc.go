@@ -1,5 +1,5 @@
-// Package netstat is pcp-netstat of version 7: what the protocols of the network count, and a table of the interfaces, live
-// or from archives.
+// Package netstat implements pcp-netstat of version 7, which reports counters of the network protocols and a table of the
+// interfaces, live or from archives.
 //
 //	pcp netstat -i
 //	pcp -a archive netstat -p TCP -s 3

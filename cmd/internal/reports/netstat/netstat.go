@@ -37,7 +37,7 @@ Options of pcp itself (pcp -h HOST netstat, pcp -a ARCHIVE -S TIME netstat) say 
 		{Short: '?', Arg: "-"}, // with an argument, as in C
 		{Short: 'a', Arg: "FILE"},
 		{Short: 's', Arg: "N"},
-		{Short: 'z', Arg: "-"}, // and what follows this one is forgotten, as in C
+		{Short: 'z', Arg: "-"}, // and the arguments after this option are ignored, as in C
 		cli.OptJSON,
 	},
 	Interruptible: true,
@@ -46,7 +46,7 @@ Options of pcp itself (pcp -h HOST netstat, pcp -a ARCHIVE -S TIME netstat) say 
 
 var protocols = []string{"TCP", "IP", "UDP", "ICMP"}
 
-// A report is what was asked for.
+// A report holds the options.
 type report struct {
 	env      *cli.Env
 	m        *pmcc.Manager
@@ -97,7 +97,7 @@ func (r *report) option(o *cli.Options, opt *cli.Option, arg string) bool {
 		r.ifaces = true
 	case opt.Short == 'p':
 		r.filtered = true
-		if slices.Contains(protocols, arg) { // what is not is forgotten after one that is, as in C
+		if slices.Contains(protocols, arg) { // others after a valid one are ignored, as in C
 			r.protocol = arg
 		}
 	case opt.Short == 'a':
@@ -114,7 +114,7 @@ func (r *report) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// use looks the metrics up. Counters that the host does not have are left out, all others must be there.
+// use looks the metrics up. Counters that the host does not have are left out; all other metrics must exist.
 func (r *report) use(ctx context.Context) (status int, ok bool) {
 	var counters, table []string
 	for _, s := range sections {
@@ -134,7 +134,7 @@ func (r *report) use(ctx context.Context) (status int, ok bool) {
 	return status, ok
 }
 
-// sections returns those that were asked for, in the order of the report: one may be there twice.
+// sections returns the requested sections, in the order of the report; a section may occur twice.
 func (r *report) sections() []section {
 	var list []section
 	if r.all {
@@ -148,7 +148,7 @@ func (r *report) sections() []section {
 	return list
 }
 
-// print prints a report, none if it is not known what the host is.
+// print prints a report, or nothing if the host is unknown.
 func (r *report) print() bool {
 	w := r.env.Stdout
 	if !r.begun {
@@ -177,7 +177,8 @@ func (r *report) print() bool {
 	return true
 }
 
-// printTable prints the table of interfaces. Of one without a value the next values move to the left, as in C.
+// printTable prints the table of interfaces. If a value is missing, the following values move to the left, as
+// in C.
 func (r *report) printTable() {
 	w := r.env.Stdout
 	fmt.Fprintf(w, "Kernel Interface table\n%10s", "Iface")

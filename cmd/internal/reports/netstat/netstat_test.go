@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/testing/reporttest"
 )
 
-// record writes an archive without some of the metrics. The counters grow by one in a second; lo counts no errors.
+// record writes an archive without some of the metrics. The counters grow by one per second; lo counts no errors.
 func record(t *testing.T, without ...string) string {
 	t.Helper()
 	list, first := reporttest.Machine(), 1000
@@ -40,7 +40,7 @@ const table = `Kernel Interface table
 
 `
 
-// TestReport has the sections and the table.
+// TestReport checks the sections and the table.
 func TestReport(t *testing.T) {
 	base := record(t, "network.tcp.insegs")
 	f := func(args, want string) {
@@ -81,7 +81,7 @@ IcmpMsg:
 	f("-s 1 --statistics", strings.TrimSuffix(out, rows("0")))
 }
 
-// TestOthers has JSON and mistakes.
+// TestOthers checks JSON and mistakes.
 func TestOthers(t *testing.T) {
 	base := record(t, "network.tcp.insegs")
 	out, status := reporttest.Run(t, Command, base, "-s", "1", "--json", "-i", "-p", "UDP")

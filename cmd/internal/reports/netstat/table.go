@@ -1,9 +1,10 @@
 package netstat
 
-// A line is one of a section: a metric, and what is said of its value.
+// A line is a line of a section: a metric, and the text for its value.
 type line struct{ metric, text string }
 
-// A section is one of the report. The words are those of the C program, which scripts look for.
+// A section is a section of the report. The words are those of the C program, which scripts
+// look for.
 type section struct {
 	name  string
 	lines []line
@@ -117,7 +118,7 @@ var sections = []section{
 	}},
 }
 
-// A column is one of the table of interfaces.
+// A column is a column of the table of interfaces.
 type column struct{ title, metric string }
 
 var columns = []column{

@@ -10,7 +10,8 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// A mount is one in the time between two samples; in the first sample, since it was mounted.
+// A mount is a mount in the time between two samples; in the first sample, since it was
+// mounted.
 type mount struct {
 	export, point string
 	sends         float64 // in a second
@@ -18,7 +19,7 @@ type mount struct {
 	read, write   direction
 }
 
-// A direction is the reads of a mount, or the writes.
+// A direction is the reads or the writes of a mount.
 type direction struct {
 	rate, kBytes        float64 // in a second
 	kBytesPerOp         float64
@@ -92,21 +93,21 @@ func (m *mount) print(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// number is f with three digits after the point, or with an exponent where that does not fit.
+// number formats f with three decimals, or with an exponent if that does not fit.
 func number(f float64, width int) string {
 	return fit(width, fmt.Sprintf("%.3f", f), exponent(f, width))
 }
 
-// exponent is f with as many digits as fit beside an exponent.
+// exponent formats f with an exponent and as many digits as fit.
 func exponent(f float64, width int) string { return fmt.Sprintf("%.*e", max(0, width-7), f) }
 
-// share is a count and its part of all.
+// share formats a count and its share of the total.
 func share(count, percent float64, width int) string {
 	n := int64(count)
 	return fit(width, fmt.Sprintf("%d (%.1f%%)", n, percent), fmt.Sprintf("%d (%.1e%%)", n, percent), exponent(float64(n), width))
 }
 
-// fit returns the first of the texts that has room, to the right.
+// fit returns the first of the texts that fits, right-aligned.
 func fit(width int, texts ...string) string {
 	for _, s := range texts {
 		if len(s) <= width {

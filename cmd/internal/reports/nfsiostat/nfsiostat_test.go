@@ -57,7 +57,7 @@ write:                   ops/s        kB/s        kB/op         retrans   avg RT
 
 `
 
-// second is a mount that has no age, so that nothing is in a second, and whose numbers do not fit.
+// second is a mount without an age, so that it has no rates, and whose numbers do not fit.
 const second = `server:/b mounted on /b:
                     ops/s       rpc bklog
                     0.000           0.000
@@ -69,7 +69,7 @@ write:                   ops/s        kB/s        kB/op         retrans   avg RT
 
 `
 
-// TestReport has the report. The counters grow evenly, so that all samples are alike.
+// TestReport checks the report. The counters grow evenly, so that all samples are alike.
 func TestReport(t *testing.T) {
 	base := record(t)
 	stamp := "Timestamp         :11/14/2023 22:13:2"
@@ -91,7 +91,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestOthers has JSON and what is wrong.
+// TestOthers checks JSON and errors.
 func TestOthers(t *testing.T) {
 	f := func(base, args, want string, wantStatus int) {
 		t.Helper()

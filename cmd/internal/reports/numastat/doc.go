@@ -1,4 +1,5 @@
-// Package numastat is pcp-numastat: memory allocation of NUMA nodes, as numastat(8) shows it, live or from archives.
+// Package numastat implements pcp-numastat, which reports memory allocation of NUMA nodes like numastat(8), live or
+// from archives.
 //
 //	pcp numastat -w 80
 package numastat

@@ -46,7 +46,7 @@ var metrics = []string{
 
 const (
 	column    = 16      // the width of each
-	unlimited = 1 << 30 // the width of what is not a terminal
+	unlimited = 1 << 30 // the width if the output is not a terminal
 )
 
 func run(ctx context.Context, env *cli.Env) int {
@@ -107,7 +107,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// lineWidth is how wide lines may be without -w.
+// lineWidth returns the maximum width of lines without -w.
 func lineWidth(env *cli.Env) (int64, bool) {
 	if env.IsSet("NUMASTAT_WIDTH") {
 		return pytext.Int(env.Getenv("NUMASTAT_WIDTH"))
@@ -120,7 +120,7 @@ func lineWidth(env *cli.Env) (int64, bool) {
 	return unlimited, true
 }
 
-// title is what a row begins with.
+// title returns the beginning of a row.
 func title(metric string) string {
 	name := strings.TrimPrefix(metric, prefix)
 	if !strings.Contains(name, "_") {
@@ -129,7 +129,7 @@ func title(metric string) string {
 	return name
 }
 
-// at is the value of a node. Nodes without one have 0.
+// at returns the value of a node, 0 if it is missing.
 func at(values []pcp.Value, inst int32) uint64 {
 	for _, v := range values {
 		if v.Inst == inst {
@@ -139,7 +139,8 @@ func at(values []pcp.Value, inst int32) uint64 {
 	return 0
 }
 
-// print prints the rows, of so many nodes in a line. Where that is not all of them, each line has a heading.
+// print prints the rows, with a number of nodes per line. If that is not all of them, each line has a
+// heading.
 func print(env *cli.Env, nodes []pcp.Instance, values [][]pcp.Value, perLine int) {
 	heading := func(list []pcp.Instance) {
 		fmt.Fprintf(env.Stdout, "%-16s", "")

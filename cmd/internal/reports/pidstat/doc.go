@@ -1,5 +1,5 @@
-// Package pidstat is pcp-pidstat: what processes use, as pidstat(1) shows it, live or from
-// archives.
+// Package pidstat implements pcp-pidstat, which reports the resources used by processes
+// like pidstat(1), live or from archives.
 //
 //	pcp pidstat
 //	pcp -a archive pidstat -r

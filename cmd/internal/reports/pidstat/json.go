@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
 )
 
-// objects prints a row for each process of the table that the options ask for.
+// objects prints a row for each process of the selected table.
 func (r *report) objects(ctx context.Context) {
 	if r.state {
 		for p, key := range r.inStates() {
@@ -51,7 +51,7 @@ func (r *report) objects(ctx context.Context) {
 	}
 }
 
-// row begins the row of a process, with who it belongs to.
+// row begins the row of a process, with its owner.
 func (r *report) row(ctx context.Context, table string, p pmcc.Process) pmcc.Row {
 	row := r.m.Row(ctx, table, p.Get("proc.psinfo.pid").String())
 	row.Value("PID", p.Get("proc.psinfo.pid"))
@@ -76,7 +76,7 @@ func memoryColumns(row *pmcc.Row, p pmcc.Process) {
 	row.Figure("%Mem", p.Memory())
 }
 
-// since adds a column with how much a counter has grown since the sample before.
+// since adds a column with the increase of a counter since the previous sample.
 func since(row *pmcc.Row, name string, p pmcc.Process, metric string) {
 	diff, ok := p.Since(metric)
 	if !ok {

@@ -49,14 +49,14 @@ pidstat) say where they come from, and of which time.`,
 		cli.OptHostZone,
 		{Short: 'l', Help: "show commands with their arguments"},
 		cli.OptJSON,
-		{Short: '?', Arg: "-"}, // which in C takes an argument and forgets it
+		{Short: '?', Arg: "-"}, // which in C takes an argument and ignores it
 		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
 	},
 	Interruptible: true,
 	Run:           run,
 }
 
-// The metrics that are fetched: always, for -B and -l, and for -l alone.
+// The fetched metrics: always, for -B and -l, and for -l alone.
 var (
 	metrics = []string{
 		"hinv.ncpu", "kernel.all.cpu.guest", "kernel.all.cpu.idle", "kernel.all.cpu.nice", "kernel.all.cpu.sys",
@@ -70,13 +70,13 @@ var (
 	argsMetrics  = []string{"proc.psinfo.psargs"}
 )
 
-// What -B shows besides lists of states.
+// Arguments of -B other than lists of states.
 const (
 	allStates = "all"
 	detail    = "detail"
 )
 
-// A report is what the options ask for, and the tables so far.
+// A report holds the options and the tables so far.
 type report struct {
 	env *cli.Env
 	m   *pmcc.Manager
@@ -91,13 +91,13 @@ type report struct {
 	format  string
 	special string   // allStates or detail, "" if it is states
 	states  []string // of -B
-	stop    bool     // an argument was wrong and the message is printed
+	stop    bool     // an argument was wrong and the message has been printed
 
 	json   bool
 	begun  bool
 	ncpu   float64
-	header string // blanks behind "Timestamp"
-	stamp  string // with the blanks behind it
+	header string // blanks after "Timestamp"
+	stamp  string // with the blanks after it
 	spent  map[stateOf]float64
 }
 
@@ -172,7 +172,7 @@ func (r *report) setPIDs(arg string) {
 	}
 }
 
-// incompatible returns what is wrong with the options together, "" if nothing is.
+// incompatible returns an error about conflicting options, "" if there are none.
 func (r *report) incompatible() string {
 	switch {
 	case r.priority && r.memory:
@@ -287,7 +287,7 @@ func (r *report) table(heading string, row func(p pmcc.Process) string) {
 	}
 }
 
-// command is the name of a process, or with -l its arguments.
+// command returns the name of a process, or with -l its arguments.
 func (r *report) command(p pmcc.Process) pmcc.Value {
 	if r.args {
 		return p.Get("proc.psinfo.psargs")
@@ -295,7 +295,7 @@ func (r *report) command(p pmcc.Process) pmcc.Value {
 	return p.Get("proc.psinfo.cmd")
 }
 
-// selected reports whether the options want to see a process.
+// selected reports whether the options select a process.
 func (r *report) selected(p pmcc.Process) bool {
 	name := p.Get("proc.psinfo.cmd")
 	positive := func(metric string) bool {
@@ -320,7 +320,7 @@ func (r *report) cpuRow(p pmcc.Process) string {
 	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.User(), p.System(), p.Guest(), r.total(p), p.Get("proc.psinfo.processor"))
 }
 
-// total is the share of processor time of a process, with -I of all processors.
+// total returns the share of processor time of a process, with -I of all processors.
 func (r *report) total(p pmcc.Process) pmcc.Figure {
 	total := p.Total()
 	if r.perCPU && total.OK {

@@ -10,11 +10,11 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
 )
 
-// shownStates are those of which -B detail shows the time.
+// shownStates are the states whose times -B detail shows.
 var shownStates = [...]string{"R", "S", "Z", "T", "D"}
 
-// stateTable prints the processes in the states that -B names, or for how long each process has
-// been seen in each state. There is a heading only if there is a process.
+// stateTable prints the processes in the states that -B names, or the time that each process
+// has been seen in each state. There is a heading only if there is a process.
 func (r *report) stateTable(stamp string) {
 	headed := false
 	for p, key := range r.inStates() {
@@ -40,8 +40,8 @@ func (r *report) stateTable(stamp string) {
 	}
 }
 
-// inStates goes through the processes in the states that -B names, and adds the time since the sample before to what
-// they have spent in them.
+// inStates iterates over the processes in the states that -B names, and adds the time since the previous sample to
+// the time spent in them.
 func (r *report) inStates() iter.Seq2[pmcc.Process, stateOf] {
 	return func(yield func(pmcc.Process, stateOf) bool) {
 		for _, p := range r.m.Processes() {
@@ -49,7 +49,7 @@ func (r *report) inStates() iter.Seq2[pmcc.Process, stateOf] {
 				continue
 			}
 			state := p.Get("proc.psinfo.sname")
-			// Lists of states may have "all" in them.
+			// Lists of states may contain "all".
 			if r.special == "" && !slices.Contains(r.states, allStates) && !(state.OK() && slices.Contains(r.states, state.String())) {
 				continue
 			}
@@ -62,7 +62,7 @@ func (r *report) inStates() iter.Seq2[pmcc.Process, stateOf] {
 	}
 }
 
-// stateRow is the row of a process behind the time.
+// stateRow returns the row of a process after the time.
 func (r *report) stateRow(p pmcc.Process, state string, spent float64) string {
 	waits := p.Get("proc.psinfo.wchan_s").String()
 	function, tabs, command := waits, 1, p.Get("proc.psinfo.cmd")
@@ -70,7 +70,7 @@ func (r *report) stateRow(p pmcc.Process, state string, spent float64) string {
 	if state == "R" {
 		function, n = "N/A", 0
 	}
-	// The last column needs fewer tabs the longer the function is. The C program forgets -l where
+	// The last column needs fewer tabs the longer the function is. The C program ignores -l if
 	// one is left.
 	if n < 24 {
 		tabs, command = 4-n/8, r.command(p)
@@ -79,7 +79,7 @@ func (r *report) stateRow(p pmcc.Process, state string, spent float64) string {
 		ticks(p, "proc.psinfo.stime"), spent, function, strings.Repeat("\t", tabs), command)
 }
 
-// ticks is the processor time since the sample before.
+// ticks returns the processor time since the previous sample.
 func ticks(p pmcc.Process, metric string) string {
 	if diff, ok := p.Since(metric); ok {
 		return diff.String()

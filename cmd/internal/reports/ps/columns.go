@@ -10,13 +10,13 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// A layout is how a list looks: its heading, and its rows without the time.
+// A layout is the form of a list: its heading, and its rows without the time.
 type layout struct {
 	heading string
 	row     func(l *list, p pmcc.Process) string
 }
 
-// layout returns that of the options. It is one for all lists of them.
+// layout returns the layout for the options, which is the same for all lists.
 func (l *list) layout() layout {
 	const family = "PID\t\tPPID\t\tTTY\tTIME\t\tCMD"
 	switch {
@@ -46,9 +46,9 @@ func familyRow(_ *list, p pmcc.Process) string {
 	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", pid(p), parent(p), tty(p), used(p), name(p))
 }
 
-// ownerRow is a row with the owner of a process. Its columns are those of the C program, whatever
-// its headings say: system time below %CPU, all time below %MEM. With -O, which the C
-// program does not have, memory is below %MEM.
+// ownerRow returns a row with the owner of a process. Its columns are those of the C program,
+// which do not match its headings: system time is below %CPU, total time below %MEM. With -O,
+// which the C program does not have, memory is below %MEM.
 func (l *list) ownerRow(p pmcc.Process, tabs, state string) string {
 	second := p.Total()
 	if l.order != "" {
@@ -73,7 +73,7 @@ type columnSpec struct {
 	value         func(l *list, p pmcc.Process) string
 }
 
-// columns are those of -o. The names are those of the C program, and args.
+// columns are the columns of -o. The names are those of the C program, and args.
 func columns() []columnSpec {
 	of := func(f func(pmcc.Process) string) func(*list, pmcc.Process) string {
 		return func(_ *list, p pmcc.Process) string { return f(p) }
@@ -141,7 +141,7 @@ func (l *list) printColumns() {
 	}
 }
 
-// wholeRow is a row of all columns.
+// wholeRow returns a row of all columns.
 func (l *list) wholeRow(p pmcc.Process) string {
 	waits, tabs := function(p), "\t"
 	if waits == "-" {
@@ -165,8 +165,8 @@ func parent(p pmcc.Process) string { return fmt.Sprintf("%-8s", text(p, "proc.ps
 
 func tty(p pmcc.Process) string { return text(p, "proc.psinfo.ttyname") }
 
-// owner, name and arguments are of one width. What is not known, for which the C program gives up, is
-// a question mark.
+// owner, name and arguments return text of fixed width. An unknown value, at which the C program
+// gives up, is a question mark.
 func owner(p pmcc.Process) string { return cut(p, "proc.id.uid_nm", 10) }
 
 func name(p pmcc.Process) string { return cut(p, "proc.psinfo.cmd", 20) }
@@ -180,7 +180,7 @@ func cut(p pmcc.Process, metric string, width int) string {
 	return pmcc.Cut("?", width)
 }
 
-// function is where in the kernel a process waits.
+// function returns the kernel function in which a process waits.
 func function(p pmcc.Process) string {
 	if v := p.Get("proc.psinfo.wchan_s"); v.OK() {
 		return pmcc.Cut(v.String(), 30)
@@ -188,10 +188,10 @@ func function(p pmcc.Process) string {
 	return "-"
 }
 
-// day is after how long the start of a process has a date.
+// day is the age from which the start of a process is shown as a date.
 const day = 24 * 60 * 60
 
-// start is when a process has started.
+// start returns the start time of a process.
 func (l *list) start(p pmcc.Process) string {
 	since, ok := p.Get("proc.psinfo.start_time").Number()
 	boot, okBoot := l.m.One("kernel.all.boottime").Number()
@@ -205,8 +205,8 @@ func (l *list) start(p pmcc.Process) string {
 	return l.m.Clock("%H:%M:%S", int64(at))
 }
 
-// used is the processor time of a process: that in the system, and as the C program has it that of the user up
-// to the sample before. Days do not count.
+// used returns the processor time of a process: system time and, as in the C program, user time up to the
+// previous sample. Days are dropped.
 func used(p pmcc.Process) string {
 	system, ok := p.Get("proc.psinfo.stime").Number()
 	user, okUser := p.Before("proc.psinfo.utime").Number()

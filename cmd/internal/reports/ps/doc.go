@@ -1,4 +1,5 @@
-// Package ps is pcp-ps: the processes of a host, as ps(1) lists them, live or from archives.
+// Package ps implements pcp-ps, which lists the processes of a host like ps(1), live or from
+// archives.
 //
 //	pcp ps -e
 //	pcp -a archive ps -o pid,uname,%cpu,args

@@ -9,14 +9,14 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// objects prints a row for each process that the options select, once however many lists they ask for: with the
-// columns of -o, else with all.
+// objects prints a row for each selected process, once regardless of the number of lists: with the columns of
+// -o, else with all.
 func (l *list) objects(ctx context.Context) {
 	names := l.columns
 	if !l.chosen || l.everything {
 		names = nil
 		for _, c := range columns() {
-			if c.name != "cmd" { // which is what args is
+			if c.name != "cmd" { // which equals args
 				names = append(names, c.name)
 			}
 		}
@@ -30,7 +30,7 @@ func (l *list) objects(ctx context.Context) {
 	}
 }
 
-// field adds a column. The values are what the names say, also where the columns of the C program show something else.
+// field adds a column. The values match the names, even where the columns of the C program show something else.
 func (l *list) field(row *pmcc.Row, name string, p pmcc.Process) {
 	metric := map[string]string{
 		"cmd": "proc.psinfo.psargs", "args": "proc.psinfo.psargs", "pid": "proc.psinfo.pid", "ppid": "proc.psinfo.ppid", "pri": "proc.psinfo.priority",

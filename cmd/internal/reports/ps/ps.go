@@ -48,9 +48,9 @@ vsize, wchan. As in the C program, cmd is cut off after 30 characters and %cpu i
 		cli.OptTimeZone,
 		cli.OptHostZone,
 		{Short: 't', Arg: "DELTA"},
-		{Short: 'k'},           // which the C program takes and forgets,
+		{Short: 'k'},           // which the C program accepts and ignores,
 		{Short: 'l', Arg: "-"}, // and this
-		{Short: '?', Arg: "-"}, // and what follows this one
+		{Short: '?', Arg: "-"}, // and the arguments after this option
 		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
 	},
 	Interruptible: true,
@@ -65,7 +65,7 @@ var metrics = []string{
 	"proc.psinfo.psargs", "proc.psinfo.cmd", "proc.psinfo.ttyname", "mem.physmem", "proc.psinfo.policy",
 }
 
-// A list is what the options ask for.
+// A list holds the options.
 type list struct {
 	env *cli.Env
 	m   *pmcc.Manager
@@ -79,16 +79,16 @@ type list struct {
 	columns         []string // of -o
 	chosen          bool     // -o
 	order           string   // of -O
-	stop            bool     // an argument was wrong, and the message is printed
+	stop            bool     // an argument was wrong, and the message has been printed
 	json            bool     // --json
 
 	optioned bool // there was an option
-	left     int  // how many lists there are to be, -1 until that is known
+	left     int  // number of lists to print, -1 until known
 
 	begun  bool
-	header string // blanks behind "Timestamp"
-	clock  string // when the sample was
-	stamp  string // with the blanks behind it
+	header string // blanks after "Timestamp"
+	clock  string // time of the sample
+	stamp  string // with the blanks after it
 }
 
 func (l *list) own(o *cli.Options, opt *cli.Option, arg string) bool {
@@ -122,7 +122,7 @@ func (l *list) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// wrong says on standard output what is wrong with an argument, as the C program does.
+// wrong reports an error in an argument on standard output, as the C program does.
 func (l *list) wrong(text string) {
 	if !l.stop {
 		fmt.Fprintln(l.env.Stdout, text)
@@ -166,7 +166,7 @@ func (l *list) sortBy(arg string) {
 	}
 }
 
-// sortable returns why -O has nothing to sort by, "" if it has.
+// sortable returns the reason why -O cannot sort, "" if it can.
 func (l *list) sortable() string {
 	switch {
 	case l.order == "" || l.everything || l.json && !l.chosen:
@@ -241,8 +241,8 @@ func (l *list) sample(ctx context.Context) bool {
 	return !l.chosen || l.once(l.printColumns)
 }
 
-// once prints a list. It returns false if it was the last one: archives have no last one but that
-// of their last sample.
+// once prints a list. It returns false if it was the last one; for archives, the last list is
+// that of the last sample.
 func (l *list) once(print func()) bool {
 	print()
 	if l.m.Archive {
@@ -252,13 +252,13 @@ func (l *list) once(print func()) bool {
 	return l.left > 0
 }
 
-// plain reports whether no option chooses processes or columns.
+// plain reports whether no option selects processes or columns.
 func (l *list) plain() bool {
 	return !l.chosen && !l.commands && !l.pids && !l.parents && !l.user && !l.owners
 }
 
-// count is how many lists of the same processes there are: one for each option. -e does not count
-// as one that chooses.
+// count returns the number of lists of the same processes: one for each option. -e does not count
+// as a selecting option.
 func (l *list) count() int {
 	n := 0
 	for _, wanted := range [...]bool{l.all, l.plain(), l.pids, l.parents, l.commands, l.owners, l.user} {
@@ -269,7 +269,7 @@ func (l *list) count() int {
 	return n
 }
 
-// selected reports whether the options want to see a process.
+// selected reports whether the options select a process.
 func (l *list) selected(p pmcc.Process) bool {
 	is := func(numbers []int64, metric string) bool {
 		v := p.Get(metric)
@@ -281,7 +281,7 @@ func (l *list) selected(p pmcc.Process) bool {
 		(!l.parents || is(l.parent, "proc.psinfo.ppid"))
 }
 
-// processes returns those that the options want to see, in the order of the list.
+// processes returns the selected processes, in the order of the list.
 func (l *list) processes() []pmcc.Process {
 	list := slices.DeleteFunc(l.m.Processes(), func(p pmcc.Process) bool { return !l.selected(p) })
 	by := pmcc.Process.System

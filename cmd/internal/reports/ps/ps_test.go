@@ -15,7 +15,7 @@ import (
 )
 
 // record writes an archive of two processes. The second has more memory, the first more time. With
-// holes, one has values for nothing but its number.
+// holes, a process has no value except its number.
 func record(t *testing.T, holes bool) string {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "a")
@@ -74,7 +74,7 @@ func record(t *testing.T, holes bool) string {
 	return base
 }
 
-// ps runs the command over an archive, and returns what it prints and its status.
+// ps runs the command over an archive, and returns its output and status.
 func ps(t *testing.T, archive string, args ...string) (string, int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -88,7 +88,7 @@ func ps(t *testing.T, archive string, args ...string) (string, int) {
 	return out.String() + errs.String(), status
 }
 
-// TestSorted has the order of -O, which the C program of the oracle does not have.
+// TestSorted checks the order of -O, which the C program of the oracle does not have.
 func TestSorted(t *testing.T) {
 	base := record(t, false)
 	f := func(first, second string, args ...string) {
@@ -118,7 +118,7 @@ func TestSorted(t *testing.T) {
 	}
 }
 
-// TestHoles lists a process of which nothing but the number is known.
+// TestHoles lists a process with no known value except its number.
 func TestHoles(t *testing.T) {
 	base := record(t, true)
 	for _, args := range [][]string{
@@ -146,7 +146,7 @@ func TestHoles(t *testing.T) {
 	}
 }
 
-// TestUserID checks that --json has the number of the user, which the C program does not fetch, where it was recorded.
+// TestUserID checks that --json has the number of the user if it was recorded; the C program does not fetch it.
 func TestUserID(t *testing.T) {
 	for holes, want := range map[bool]string{false: `"uid":3`, true: `"uid":null`} {
 		if out, status := ps(t, record(t, holes), "--json", "-o", "pid,uid"); status != 0 || !strings.Contains(out, want) {

@@ -13,10 +13,10 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 )
 
-// recorded is what an archive has so far.
+// recorded is the state of an archive so far.
 type recorded struct {
 	insts []map[int32]bool
-	prev  []map[int32]string // the values of discrete metrics in the sample before
+	prev  []map[int32]string // the values of discrete metrics in the previous sample
 	known map[string]bool    // metrics that are declared
 }
 
@@ -38,7 +38,7 @@ func (p *reporter) writeArchiveHeader() {
 	p.out.WriteByte('\n')
 }
 
-// startArchive begins the archive, with what there is to know of the metrics.
+// startArchive begins the archive, with the metadata of the metrics.
 func (p *reporter) startArchive() (err error) {
 	opts := importer.Options{TimeZone: p.r.Zone, Version: archive.Version2}
 	if p.env.Config().Get("PCP_ARCHIVE_VERSION") == "3" {
@@ -71,7 +71,8 @@ func (p *reporter) startArchive() (err error) {
 	return nil
 }
 
-// metricLabels puts the labels of a metric. As in the Python program clusters and items are told by their number alone.
+// metricLabels puts the labels of a metric. As in the Python program, clusters and items are identified by their number
+// alone.
 func (p *reporter) metricLabels(m *pmrep.Metric) error {
 	for level, list := range m.LevelLabels() {
 		ident, id := uint32(0), m.Desc.PMID
@@ -148,7 +149,7 @@ func (p *reporter) writeArchive(s *pmrep.Sample) error {
 					continue
 				}
 			}
-			// A value that the archive cannot have is left out.
+			// A value that the archive cannot represent is left out.
 			_ = p.arch.PutValue(m.Name, v.Name, text)
 			data = true
 		}
@@ -183,7 +184,7 @@ func (p *reporter) newInstance(i int, m *pmrep.Metric, v *pmrep.Value) error {
 	return err
 }
 
-// plain is a value as Python's str prints it.
+// plain formats a value as Python's str does.
 func plain(v pcp.Value) string {
 	switch v.Type() {
 	case pcp.TypeString:
@@ -198,7 +199,7 @@ func plain(v pcp.Value) string {
 	return strconv.FormatUint(v.Uint64(), 10)
 }
 
-// endArchive completes the archive. One without records is not made.
+// endArchive completes the archive. An archive without records is not created.
 func (p *reporter) endArchive() error {
 	if p.arch == nil {
 		return nil

@@ -54,7 +54,7 @@ func writeArchive(tb testing.TB, records int) string {
 	return im.Path()
 }
 
-// BenchmarkCSV reports 20 metrics of a day at 10 s, interpolated and as they were recorded.
+// BenchmarkCSV reports 20 metrics of a day at 10 s, interpolated and as recorded.
 func BenchmarkCSV(b *testing.B) {
 	path := writeArchive(b, 8640)
 	for name, args := range map[string][]string{"interpolated": {"-t", "10s"}, "recorded": {"-u"}} {

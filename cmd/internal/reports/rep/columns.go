@@ -7,15 +7,15 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 )
 
-// A cell is one column of a header: the metric and which of its instances.
+// A cell is a column of a header: a metric and one of its instances.
 type cell struct {
 	metric int
-	index  int // among the instances of the metric, or of the results if the header is dynamic
+	index  int // in the instances of the metric, or of the results if the header is dynamic
 	inst   int32
 	name   string
 }
 
-// eachCell calls f for the columns: the instances that metrics have, or of a dynamic header those that s has.
+// eachCell calls f for the columns: the instances of the metrics, or for a dynamic header the instances in s.
 func (p *reporter) eachCell(s *pmrep.Sample, f func(cell)) {
 	for i := range p.set.Metrics {
 		p.eachOf(i, s, f)
@@ -38,7 +38,7 @@ func (p *reporter) eachOf(i int, s *pmrep.Sample, f func(cell)) {
 	}
 }
 
-// format settles the columns, of all instances or of those in s.
+// format determines the columns, of all instances or of those in s.
 func (p *reporter) format(s *pmrep.Sample) {
 	p.empty = -1
 	if p.swapped {
@@ -61,7 +61,7 @@ func (p *reporter) format(s *pmrep.Sample) {
 	}
 }
 
-// begin begins a line with the time, or with room for it.
+// begin begins a line with the time, or with blanks in its place.
 func (p *reporter) begin(stamp string) {
 	p.row = p.row[:0]
 	if !p.stamps {
@@ -166,7 +166,7 @@ type metricInsts struct {
 	insts  []int32
 }
 
-// updateHeader writes a header if the instances are other ones than before.
+// updateHeader writes a header if the instances have changed.
 func (p *reporter) updateHeader(s *pmrep.Sample) {
 	if p.set.Options().Rank != 0 {
 		for i := range s.Results {

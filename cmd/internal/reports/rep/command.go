@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/metricset"
 )
 
-// Command is pmrep, and CSVCommand the same with CSV as its output.
+// Command is pmrep, and CSVCommand is the same with CSV output.
 var (
 	Command = &cli.Command{
 		Name:     "rep",
@@ -99,7 +99,7 @@ var options = []cli.Option{
 	metricset.OptTimeScale, metricset.OptTimeForce,
 }
 
-// flags and arguments are the options that are settings as they are.
+// flags and arguments are the options that directly correspond to settings.
 var (
 	flags = map[string][2]string{
 		"no-unit-info":     {"unitinfo", "0"},
@@ -163,7 +163,7 @@ func views() fs.FS {
 	return sub
 }
 
-// program returns what package metricset has to know of pmrep.
+// program returns the description of pmrep for package metricset.
 func (p *reporter) program() *metricset.Program {
 	return &metricset.Program{
 		Paths:    metricset.PmrepPaths("pmrep"),
@@ -192,7 +192,7 @@ func run(ctx context.Context, env *cli.Env, output string) int {
 	return metricset.Exit(ctx, env, err)
 }
 
-// debug prints what -D appl1 asks for.
+// debug prints the output of -D appl1.
 func (p *reporter) debug() {
 	if !p.r.Options.Debugging("appl1") {
 		return

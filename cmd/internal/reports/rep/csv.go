@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/metricset"
 )
 
-// csvState is what extended CSV needs of the samples before.
+// csvState is the state of earlier samples that extended CSV needs.
 type csvState struct {
 	begun      bool
 	prev       float64 // seconds
@@ -123,8 +123,8 @@ func (p *reporter) csvField(m *pmrep.Metric, v *pmrep.Value) {
 	}
 }
 
-// appendFixed appends a number with so many digits after the point, as strconv.AppendFloat does. Up to shortDigits digits
-// of numbers that are not large, which most are, take a short way.
+// appendFixed appends a number with a fixed number of decimals, as strconv.AppendFloat does. It has a fast path for up to
+// shortDigits decimals of numbers that are not large, which is the usual case.
 func appendFixed(b []byte, f float64, precision int) []byte {
 	if precision > shortDigits || !(f > -shortMost && f < shortMost) || f == 0 && math.Signbit(f) {
 		return strconv.AppendFloat(b, f, 'f', precision, 64)
@@ -135,7 +135,7 @@ func appendFixed(b []byte, f float64, precision int) []byte {
 	}
 	power := powers[precision]
 	scaled := f * float64(power)
-	rest := math.FMA(f, float64(power), -scaled) // so that scaled + rest is the number, exactly
+	rest := math.FMA(f, float64(power), -scaled) // so that scaled + rest is exactly the number
 	n := uint64(scaled)
 	if above := scaled - float64(n) - 0.5; above > 0 || above == 0 && (rest > 0 || rest == 0 && n&1 == 1) {
 		n++
@@ -151,7 +151,8 @@ func appendFixed(b []byte, f float64, precision int) []byte {
 	return b
 }
 
-// What appendFixed does itself: then rest is too small to matter unless the scaled number ends in .5.
+// Limits of the fast path of appendFixed: within them, rest is too small to matter unless the scaled number
+// ends in .5.
 const (
 	shortDigits = 4
 	shortMost   = 1 << 29

@@ -1,4 +1,5 @@
-// Package rep is pmrep: reports of any metrics, as columns, CSV or archives, live or from archives. It is pcp2csv too.
+// Package rep implements pmrep and pcp2csv, which report any metrics as columns, CSV or archives, live or from
+// archives.
 //
 //	pmrep :vmstat
 //	pmrep -a archive -t 1min -o csv disk.dev.read

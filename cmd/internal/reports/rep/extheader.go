@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// writeExtHeader says what the report is of.
+// writeExtHeader writes a description of the report.
 func (p *reporter) writeExtHeader() {
 	r := p.r
 	host := "localhost, using DSO PMDAs"
@@ -94,7 +94,7 @@ func (p *reporter) ctime(sec float64) string {
 	return pcptime.Ctime(pcp.Timestamp{Sec: int64(math.Floor(sec))}, p.r.Loc)
 }
 
-// spanText is a span of time for people: "03:04:05", "2 days, 03:04:05".
+// spanText formats a span of time for users: "03:04:05", "2 days, 03:04:05".
 func spanText(sec float64) string {
 	total := int64(math.Floor(sec + math.Copysign(0.5, sec)))
 	const day = int64(24 * time.Hour / time.Second)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAppendFixed compares the short way with that of package strconv: at ties, beside them, and at random.
+// TestAppendFixed compares the fast path with package strconv: at ties, next to them, and at random.
 func TestAppendFixed(t *testing.T) {
 	f := func(x float64) {
 		t.Helper()
@@ -24,7 +24,8 @@ func TestAppendFixed(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
-		// Halves of all digits, exact as 0.5, 0.125 or 2.5 are, and not as 0.15 is; and the numbers beside them.
+		// Halves at all digits, exact ones such as 0.5, 0.125 or 2.5, and inexact ones such as 0.15; and the
+		// adjacent numbers.
 		x := (float64(r.IntN(1<<r.IntN(30))) + 0.5) / float64(powers[r.IntN(len(powers))])
 		if r.IntN(2) == 0 {
 			x = -x

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 )
 
-// writeHeader writes the header of the output. If it is not the first, repeat is set.
+// writeHeader writes the header of the output. repeat is set for all but the first header.
 func (p *reporter) writeHeader(s *pmrep.Sample, repeat bool) {
 	switch p.output {
 	case outArchive:
@@ -45,7 +45,7 @@ func (p *reporter) writeStdoutHeader(s *pmrep.Sample, repeat bool) {
 			inst[k] = c.name
 		}
 	}
-	if p.dynamic { // a metric counts that has no values as well
+	if p.dynamic { // metrics without values count as well
 		for _, m := range p.set.Metrics {
 			insts = insts || m.Desc.InDom != pcp.InDomNull
 		}
@@ -63,7 +63,7 @@ func (p *reporter) writeStdoutHeader(s *pmrep.Sample, repeat bool) {
 	}
 	if p.labelled {
 		line(func(_ int, c cell) string {
-			if p.dynamic { // as in the Python program, which takes an index for a number
+			if p.dynamic { // as in the Python program, which mistakes an index for a number
 				return p.dynamicLabels(c, c.metric)
 			}
 			return p.set.Metrics[c.metric].LabelText(c.inst)
@@ -148,7 +148,7 @@ func (p *reporter) writeSeparate(s *pmrep.Sample) {
 	p.end()
 }
 
-// columnCount returns how many columns the longest number of a separate header is for.
+// columnCount returns the number of columns, which determines the width of the numbers of a separate header.
 func (p *reporter) columnCount(s *pmrep.Sample) int {
 	if p.swapped {
 		if !p.static && s == nil {
@@ -168,7 +168,7 @@ func (p *reporter) columnCount(s *pmrep.Sample) int {
 	return n
 }
 
-// oneLine returns a text for a field in quotes.
+// oneLine converts a text to a single line for a quoted field.
 func (p *reporter) oneLine(s, instead string) string {
 	if p.delim != "" {
 		s = strings.ReplaceAll(s, p.delim, instead)

@@ -24,7 +24,7 @@ type jsonMetric struct {
 	pcpjson.Values
 }
 
-// checkJSON reports whether the settings are such that --json can print samples.
+// checkJSON reports whether the settings allow --json to print samples.
 func (p *reporter) checkJSON() error {
 	switch s := p.r.Settings; {
 	case !p.json:
@@ -39,7 +39,7 @@ func (p *reporter) checkJSON() error {
 	return nil
 }
 
-// writeJSON writes the line of a sample. Metrics without values in it are left out.
+// writeJSON writes the line of a sample. Metrics without values are left out.
 func (p *reporter) writeJSON(s *pmrep.Sample) {
 	line := jsonSample{Time: pcpjson.Time(s.Time), Host: p.r.HostName(p.ctx), Metrics: []jsonMetric{}}
 	for i, m := range p.set.Metrics {

@@ -10,7 +10,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 )
 
-// rankOverall keeps the highest or lowest values of all samples so far, one of each instance.
+// rankOverall keeps the highest or lowest values of all samples so far, one for each
+// instance.
 func (p *reporter) rankOverall(s *pmrep.Sample) {
 	if p.ranked == nil {
 		p.ranked = make([][]pmrep.Value, len(p.set.Metrics))
@@ -92,7 +93,7 @@ func (p *reporter) writeOverallAlt() {
 	}
 }
 
-// overallValue is a value with no more digits after the point than its column is wide.
+// overallValue formats a value with no more decimals than the width of its column.
 func overallValue(m *pmrep.Metric, v pmrep.Value) string {
 	switch v.Type() {
 	case pcp.TypeFloat, pcp.TypeDouble:

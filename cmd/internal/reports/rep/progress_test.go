@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// slow is an output that takes ten seconds for each piece.
+// slow is an output that takes ten seconds for each write.
 type slow struct{ bytes.Buffer }
 
 func (s *slow) Write(p []byte) (int, error) {
@@ -21,7 +21,8 @@ func (s *slow) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-// TestProgress shows how far a long report has come: on a terminal, if what it prints goes elsewhere. The line is cleared.
+// TestProgress checks the progress of a long report, shown on a terminal if the report is written elsewhere. The line is
+// cleared.
 func TestProgress(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "machine")
 	twin.Fixture(t, "machine", base)

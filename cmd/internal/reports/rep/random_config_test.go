@@ -19,7 +19,7 @@ var settings = []string{
 	"header =", "interval = x", "samples = -1", "width = x", "rank = x", "output = x", "version = 2", "nosuch = 1", "k : v", "instances = (",
 }
 
-// metricLines are those that metricsets and [global] have.
+// metricLines are lines of metricsets and [global].
 var metricLines = []string{
 	"METRIC = ,,,,", "METRIC = label,,,,", `METRIC = "a b",,,,`, "METRIC = label,INST,,,8", "METRIC = label,'INST','b',,raw,8", "METRIC = l\u00e9,,KB,,,2",
 	"METRIC = ,,,,,2,-2", "METRIC = ,,,,,,1", "kN = METRIC\nkN.label = foo\nkN.width = 10", "kN = METRIC\nkN.instances = INST\nkN.precision = 1", "kN = METRIC\nkN.unit = MB",
@@ -27,7 +27,7 @@ var metricLines = []string{
 	"dN = der.nN\ndN.formula = METRIC +\n  METRIC", "dN = der.nN\ndN.formula = defined(METRIC) ? METRIC : 0", "dN = der.nN\ndN.formula = count(METRIC)", "# comment", "; comment\n",
 }
 
-// noise are lines that do not belong where they stand.
+// noise are misplaced lines.
 var noise = []string{
 	"METRIC =", "METRIC", "kN.label = x", "kN = METRIC\nkN.nosuch = 1", "kN = METRIC\nkN.width = x", "dN = der.nN\ndN.formula = 1 +", "[ ]", "[]", "[set]", "[unclosed", "=x",
 	"  indented", "x = %(METRIC)s", "x = %(nosuch)s", "x = %", "[DEFAULT]\nx =", "\xff = 1", "x = \xe2\x82", "METRIC = a\r",

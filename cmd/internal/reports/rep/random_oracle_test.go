@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { twin.Main(m, rep.Command, rep.CSVCommand) }
 
-// An input is an archive of the suite and what to ask it for.
+// An input is an archive of the suite and the metrics to request.
 type input struct {
 	name  string
 	specs []string
@@ -52,7 +52,7 @@ var inputs = []input{
 	{"uwrap", []string{"event.flags", "event.missed", "pmcd.pmlogger.archive", "pmcd.pmlogger.host", "pmcd.pmlogger.port", "sample.wrap.ulong"}, []string{"31262", ".*", "[a-z].*"}},
 }
 
-// pieces are options with a way to make their arguments, drawn more or less often.
+// pieces are options with generators of their arguments, drawn more or less often.
 var pieces = []string{
 	"-H", "-U", "--no-inst-info", "-G", "-p", "-p", "-p", "-r", "-R", "-I", "-I", "-5", "-j", "-n", "-v", "-m", "-g", "-1", "-1", "-7", "-x", "-k", "-u", "-d",
 	"-J 1", "-J 2", "-J -2", "-2", "-3", "-8 1", "-8 10", "-9 5", "-9 -3", "-w 5", "-w 12", "-W 3", "-W 9", "-P 0", "-P 1", "-0 5", "-0 x",
@@ -70,7 +70,7 @@ var wrong = []string{
 	"-J x", "-8 x", "-w x", "-0 x", "-E x", "-b foo", "-e a.b=", "-T @", "-F /nosuch/x", "-F /tmp", "-h localhost", "-s 2.5", "-A x", "-O x", "-4 foo", "-t x", "-S bad", "--nosuch", "-e x.y", "-e a.b=1+", "-o foo", "-c /nosuch", "-i (", "-P -1", "-M",
 }
 
-// line draws a command line, and a configuration for it, "" if it has none.
+// line draws a command line, and a configuration for it, "" if there is none.
 func line(r *rand.Rand, dir string) (args []string, config string) {
 	in := inputs[r.IntN(len(inputs))]
 	args = []string{"-a", filepath.Join(dir, in.name)}
@@ -137,7 +137,7 @@ func line(r *rand.Rand, dir string) (args []string, config string) {
 		args = append(args, spec())
 	}
 	if slices.Contains(args, "-u") || strings.Contains(config, "interpol = no") {
-		// See lostSet: beside other metrics its records come and go.
+		// See lostSet: together with other metrics its records come and go.
 		instead := strings.NewReplacer("event.flags", "pmcd.pmlogger.host", "event.missed", "pmcd.pmlogger.port")
 		for i := range args {
 			args[i] = instead.Replace(args[i])
@@ -147,21 +147,21 @@ func line(r *rand.Rand, dir string) (args []string, config string) {
 	return args, config
 }
 
-// object is an object as Python prints it, with an address that is another each time.
+// object matches an object as Python prints it, with an address that varies.
 var object = regexp.MustCompile(` <pcp\.pmapi\.[^>]*>`)
 
-// lostSet is what the C library says when it reads values that it has given back: with only event.flags and event.missed,
-// of the records of an archive.
+// lostSet is the C library's message when it reads values that it has freed: with only event.flags and event.missed, of
+// the records of an archive.
 const lostSet = "__pmLogFetch: missing pmDesc for pmID"
 
-// nested is what ours says of a derived metric of derived metrics, of which version 6 has no values.
+// nested is our message about a derived metric of derived metrics, which has no values in version 6.
 const nested = ": Illegal nested derived metric"
 
-// warning is one of Python's about an expression.
+// warning matches a warning of Python about an expression.
 var warning = regexp.MustCompile(`(?m)^.*FutureWarning.*\n.*\n`)
 
-// same reports how two results differ, "" if they do not. Where Python gives up with a traceback only what it has
-// printed before has to be the same: ours must go on or say why not.
+// same returns the difference between two results, "" if there is none. If Python gives up with a traceback, only
+// its earlier output must be the same: ours must continue or report why not.
 func same(call twin.Call, want, got twin.Result) string {
 	what := fmt.Sprintf("%s %q", call.Tool, call.Args)
 	wantErr := warning.ReplaceAllString(object.ReplaceAllString(string(want.Err), ""), "")

@@ -21,7 +21,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/metricset"
 )
 
-// What stands for values and instances that are not there.
+// Placeholders for missing values and instances.
 const (
 	noValue  = "N/A"
 	noInst   = "~"
@@ -44,7 +44,7 @@ type reporter struct {
 	delim, timeFormat   string
 	stamps              bool
 	swapped             bool   // columns and rows
-	corner              string // the label of the instances then
+	corner              string // the label of the instances in that case
 	header              bool
 	dynamic, fixed      bool
 	static              bool // neither
@@ -62,7 +62,7 @@ type reporter struct {
 	row       []byte
 	cells     []cell
 	widths    []int         // of the columns of the last format, without the time
-	empty     int           // ≥ 0: the format is that of a line without values, this wide
+	empty     int           // ≥ 0: the format is that of a line without values, of this width
 	columns   []swapColumn  // swapped
 	found     []instName    // swapped: the lines
 	prevInsts []metricInsts // of the last dynamic header
@@ -74,7 +74,7 @@ type reporter struct {
 	rec    *recorded
 }
 
-// report does the work between the options and the end.
+// report does the work after the options are parsed.
 func (p *reporter) report(output string) error {
 	if err := p.r.Connect(p.ctx); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (p *reporter) report(output string) error {
 	return p.execute()
 }
 
-// validate settles the settings.
+// validate checks and completes the settings.
 func (p *reporter) validate(output string) error {
 	r, s := p.r, p.r.Settings
 	if err := r.CheckSettings(); err != nil {
@@ -153,7 +153,7 @@ func (p *reporter) validate(output string) error {
 
 func errorf(format string, args ...any) error { return &conf.Error{Text: fmt.Sprintf(format, args...)} }
 
-// auto is a setting of repeat_header: as often as the terminal has lines.
+// auto is a setting of repeat_header: repeat it for each screenful.
 const auto = "auto"
 
 func (p *reporter) checkRepeat() (err error) {
@@ -211,7 +211,7 @@ func (p *reporter) execute() error {
 		return err
 	}
 	printed := p.r.Detached() && p.outFile == "" && p.output != outArchive
-	if printed { // what comes first, by the program that was called
+	if printed { // first line, depending on the program name
 		p.out.Reset(io.Discard)
 	}
 	if p.output == outStdout {
@@ -241,7 +241,7 @@ func (p *reporter) execute() error {
 	return p.goodbye()
 }
 
-// prepare settles how lines look.
+// prepare determines the format of lines.
 func (p *reporter) prepare() {
 	s := p.r.Settings
 	p.delim, p.timeFormat = "  ", "%H:%M:%S"
@@ -262,7 +262,7 @@ func (p *reporter) prepare() {
 	p.empty = -1
 }
 
-// openOutput opens what is written to.
+// openOutput opens the output.
 func (p *reporter) openOutput() error {
 	var w io.Writer = p.env.Stdout
 	if p.output != outArchive && p.outFile != "" {
@@ -276,7 +276,7 @@ func (p *reporter) openOutput() error {
 	return nil
 }
 
-// setRepeat settles after how many lines the header comes again.
+// setRepeat sets the number of lines after which the header is repeated.
 func (p *reporter) setRepeat() {
 	if !p.header {
 		p.repeat = 0
@@ -288,7 +288,7 @@ func (p *reporter) setRepeat() {
 	}
 }
 
-// autoRepeat finds out how many samples the terminal has room for.
+// autoRepeat determines how many samples fit on the terminal.
 func (p *reporter) autoRepeat() {
 	lines := p.terminalLines()
 	header := 2
@@ -311,7 +311,7 @@ func (p *reporter) autoRepeat() {
 	p.repeat = lines/len(insts) - (header - 1)
 }
 
-// defaultLines is the height of what is not a terminal.
+// defaultLines is the height if the output is not a terminal.
 const defaultLines = 24
 
 func (p *reporter) terminalLines() int {
@@ -365,7 +365,7 @@ func (p *reporter) WriteSample(s *pmrep.Sample) error {
 	return nil
 }
 
-// flushAt is how much output waits at most.
+// flushAt is the maximum size of buffered output.
 const flushAt = 1 << 15
 
 func (p *reporter) flush() error {
@@ -375,7 +375,7 @@ func (p *reporter) flush() error {
 	return p.env.FlushOut()
 }
 
-// goodbye writes what is due after the last sample.
+// goodbye writes the text after the last sample.
 func (p *reporter) goodbye() error {
 	if p.overall {
 		p.writeOverall()

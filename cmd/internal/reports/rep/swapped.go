@@ -31,7 +31,7 @@ func (p *reporter) cornerWidth() int {
 	return runes(p.corner)
 }
 
-// formatSwapped settles columns and lines, of all instances or of those in s.
+// formatSwapped determines columns and lines, of all instances or of those in s.
 func (p *reporter) formatSwapped(s *pmrep.Sample) {
 	p.empty, p.columns = -1, p.columns[:0]
 	for i, m := range p.set.Metrics {
@@ -152,7 +152,7 @@ func (p *reporter) writeSwapped(s *pmrep.Sample) {
 	p.end()
 }
 
-// lineValue returns the value of a line in a column, and its metric, or what stands in its place.
+// lineValue returns the value of a line in a column, and its metric, or a placeholder.
 func (p *reporter) lineValue(s *pmrep.Sample, c swapColumn, line instName) (v *pmrep.Value, m *pmrep.Metric, missing string) {
 	for _, i := range c.metrics {
 		m := p.set.Metrics[i]
@@ -178,7 +178,7 @@ func (p *reporter) lineValue(s *pmrep.Sample, c swapColumn, line instName) (v *p
 	return nil, nil, noInst
 }
 
-// sortLines sorts the lines by values of a metric, and where these are missing by those of the next.
+// sortLines sorts the lines by values of a metric, or if these are missing by those of the next.
 func (p *reporter) sortLines(s *pmrep.Sample) {
 	before := p.found
 	p.found = nil

@@ -12,7 +12,7 @@ import (
 
 func runes(s string) int { return utf8.RuneCountInString(s) }
 
-// appendRight appends text at the right of a column, no more of it than the column is wide.
+// appendRight appends text right-aligned in a column, truncated to the width of the column.
 func appendRight(b []byte, s string, width int) []byte {
 	n := len(s)
 	for i := range len(s) {
@@ -37,7 +37,7 @@ func appendRight(b []byte, s string, width int) []byte {
 	return append(b, s...)
 }
 
-// appendLeft appends text at the left of a column, all of it.
+// appendLeft appends text left-aligned in a column, without truncation.
 func appendLeft(b []byte, s string, width int) []byte {
 	b = append(b, s...)
 	for n := runes(s); n < width; n++ {
@@ -72,7 +72,7 @@ func valid(s string) string {
 	return bytesRepr(s)
 }
 
-// bytesRepr returns bytes that are not UTF-8 as Python's str shows them.
+// bytesRepr formats bytes that are not UTF-8 as Python's str does.
 func bytesRepr(s string) string {
 	quote := byte('\'')
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
@@ -99,7 +99,7 @@ func bytesRepr(s string) string {
 	return string(append(b, quote))
 }
 
-// appendNumber appends digits, or what says that they are too many.
+// appendNumber appends digits, or a mark if there are too many.
 func appendNumber(b, digits []byte, width int) []byte {
 	if len(digits) > width {
 		return appendRight(b, pmrep.Truncated, width)
@@ -110,7 +110,7 @@ func appendNumber(b, digits []byte, width int) []byte {
 	return append(b, digits...)
 }
 
-// appendFloat appends a number with as many digits after the point as there is room for.
+// appendFloat appends a number with as many decimals as there is room for.
 func appendFloat(b []byte, f float64, width, precision int) []byte {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return appendRight(b, notNumber(f, width), width)
@@ -134,7 +134,8 @@ func appendFloat(b []byte, f float64, width, precision int) []byte {
 	}
 }
 
-// wholeLen returns how many characters the whole part of f has, without the sign of what is less than one.
+// wholeLen returns the length of the integer part of f in characters, without the sign if its magnitude is
+// less than one.
 func wholeLen(f float64) int {
 	n, t := 1, math.Abs(f)
 	if t < 1e15 {
@@ -150,7 +151,7 @@ func wholeLen(f float64) int {
 	return n
 }
 
-// notNumber is how infinity and NaN look in a column.
+// notNumber returns the form of infinity and NaN in a column.
 func notNumber(f float64, width int) string {
 	switch {
 	case math.IsNaN(f) && width >= 3:
@@ -163,7 +164,7 @@ func notNumber(f float64, width int) string {
 	return pmrep.Truncated
 }
 
-// withoutDelimiter returns a text in which the delimiter of columns does not appear.
+// withoutDelimiter returns a text without the delimiter of columns.
 func (p *reporter) withoutDelimiter(s string) string {
 	if p.delim == "" || strings.TrimSpace(p.delim) == "" {
 		return s

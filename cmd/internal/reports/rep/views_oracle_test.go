@@ -17,7 +17,7 @@ const installedViews = "/etc/pcp/pmrep"
 var section = regexp.MustCompile(`(?m)^\[([^]\n]+)\]`)
 
 // TestInstalledViews prints two samples of each view that the C implementation installs with both programs; in the short
-// form of each sixth.
+// form, of every sixth view.
 func TestInstalledViews(t *testing.T) {
 	twin.NeedSuite(t)
 	files, err := filepath.Glob(installedViews + "/*.conf")

@@ -12,21 +12,21 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// laneMetrics are those of a queue.
+// laneMetrics are the metrics of a queue.
 var laneMetrics = []string{"rocestat.lane.tx_bytes", "rocestat.lane.rx_bytes", "rocestat.lane.rx_pause"}
 
-// queues are the names of those of a port.
+// queues are the names of the queues of a port.
 var queues = []string{
 	"Default(TCP) - 0", "Normal Large - 1", "VIP Small - 2", "VIP Large - 3", "Normal Small - 4", "VIP Small - 5", "Unused - 6", "CNP - 7",
 }
 
-// A sample is what is printed of one.
+// A sample holds the printed values of a sample.
 type sample struct {
 	m   *pmcc.Manager
 	env *cli.Env
 }
 
-// adapters prints the table of adapters, a column each. The first counter says which adapters there are.
+// adapters prints the table of adapters, a column each. The instances of the first counter are the adapters.
 func (s *sample) adapters(ctx context.Context, json bool) error {
 	var names []string
 	for _, v := range s.m.Named(below + counters[0]) {
@@ -80,10 +80,11 @@ func (s *sample) adapters(ctx context.Context, json bool) error {
 	return nil
 }
 
-// last is the last part of a name.
+// last returns the last part of a name.
 func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// rate is how much a counter has grown in a second, in 10^9 for one of data, without a point if that is a whole number.
+// rate formats the increase of a counter per second, in units of 10^9 for data, without a decimal point if it is a
+// whole number.
 func (s *sample) rate(v, was pmcc.Value, sampled, data bool) string {
 	grown, ok := v.Minus(was)
 	if !sampled || !ok {
@@ -150,7 +151,7 @@ func (s *sample) lanes(ctx context.Context, json bool) {
 	}
 }
 
-// split returns the device and the queue that the name of a lane is of, such as ens6np0_lane0.
+// split returns the device and the queue of a lane name such as ens6np0_lane0.
 func split(lane string) (device, queue string) {
 	part := strings.Split(lane, "_")
 	if len(part) != 2 {

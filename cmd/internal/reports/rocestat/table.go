@@ -1,9 +1,10 @@
 package rocestat
 
-// below is the name below which the counters of adapters are.
+// below is the prefix of the counters of adapters.
 const below = "rocestat.hw."
 
-// counters are those of an adapter, with their groups, in the order of the report.
+// counters are the counters of an adapter, with their groups, in the order of the
+// report.
 var counters = []string{
 	"link.link_error_recovery", "link.link_downed", "link.local_link_integrity_errors", "rnr.rnr_nak_retry_err",
 	"resp.resp_local_length_error", "resp.resp_cqe_error", "resp.resp_cqe_flush_error",

@@ -1,5 +1,5 @@
-// Package shping is pcp-shping: whether commands and services answer, and how fast, as the agent shping
-// has tried them.
+// Package shping implements pcp-shping, which reports whether commands and services answer, and how
+// fast, as measured by the agent shping.
 //
 //	pcp shping
 //	pcp -a archive shping http smtp

@@ -13,8 +13,8 @@ import (
 // defaultInterval is the time between samples, that of pmie.
 const defaultInterval = 10 * time.Second
 
-// objects prints what the options ask for as JSON, a row for each command or with -c also one of how the agent goes about it,
-// and returns the exit status.
+// objects prints the report as JSON, a row for each command and with -c also a row of the agent's settings, and returns the
+// exit status.
 func (p *pinger) objects(ctx context.Context, wanted []string) int {
 	env := *p.env
 	env.Config() // before env is copied

@@ -40,7 +40,7 @@ say where the values come from, of which time, and how often.`,
 	Run:         run,
 }
 
-// A pinger is what the options ask for. It has other commands of this program do the work, as the C script has.
+// A pinger holds the options. Other commands of this program do the work, as in the C script.
 type pinger struct {
 	env            *cli.Env
 	status, labels bool // -c, -l
@@ -78,13 +78,13 @@ func run(ctx context.Context, env *cli.Env) int {
 	return p.columns(ctx, tags, o.Args)
 }
 
-// fail says what is wrong, on standard output as the C script does.
+// fail reports an error, on standard output as the C script does.
 func (p *pinger) fail(err error) int {
 	fmt.Fprintf(p.env.Stdout, "%s: %v\n", p.env.ProgName(), err)
 	return 1
 }
 
-// tags returns those of the commands that the agent tries, each in quotes.
+// tags returns the quoted tags of the commands that the agent runs.
 func (p *pinger) tags(ctx context.Context) ([]string, error) {
 	out, errs, _ := p.run(ctx, "pmprobe", "-I", "shping.cmd")
 	for line := range strings.Lines(errs) {
@@ -113,7 +113,7 @@ func (p *pinger) tags(ctx context.Context) ([]string, error) {
 	return nil, errors.New("nothing is known of shping.cmd")
 }
 
-// unnumbered returns a line without the numbers of instances: 3 or "
+// unnumbered removes the numbers of instances from a line: 3 or "
 func unnumbered(line string) string {
 	for {
 		before, after, ok := strings.Cut(line, ` or "`)
@@ -125,7 +125,7 @@ func unnumbered(line string) string {
 	}
 }
 
-// control prints how the agent goes about it, and the commands.
+// control prints the settings of the agent, and the commands.
 func (p *pinger) control(ctx context.Context) int {
 	for _, v := range []struct{ title, metric, unit string }{
 		{"Duty cycles:       ", "shping.control.cycles", ""},
@@ -159,7 +159,7 @@ func (p *pinger) control(ctx context.Context) int {
 	return 0
 }
 
-// columns prints the columns of the commands whose tags are wanted, of all if none is.
+// columns prints the columns of the commands with the given tags, of all if there are none.
 func (p *pinger) columns(ctx context.Context, tags, wanted []string) int {
 	var config strings.Builder
 	for _, tag := range tags {
@@ -184,7 +184,7 @@ func (p *pinger) columns(ctx context.Context, tags, wanted []string) int {
 	return 0
 }
 
-// run runs another command of this program and returns what it printed, and its exit status.
+// run runs another command of this program and returns its output and exit status.
 func (p *pinger) run(ctx context.Context, name string, args ...string) (out, errs string, status int) {
 	var stdout, stderr bytes.Buffer
 	status = p.call(ctx, name, strings.NewReader(""), &stdout, &stderr, args...)

@@ -39,7 +39,7 @@ func TestRandomLines(t *testing.T) {
 	}
 }
 
-// TestNoCollector has one line say so, where the script says everything else.
+// TestNoCollector checks for a single error line, where the script prints everything else.
 func TestNoCollector(t *testing.T) {
 	call := twin.Call{Tool: "pcp-shping", Env: []string{"PCP_HOST=localhost:1"}}
 	got := call.Run(t, true)

@@ -1,4 +1,5 @@
-// Package slabinfo is pcp-slabinfo of version 7: the caches of objects in the kernel, live or from archives.
+// Package slabinfo implements pcp-slabinfo of version 7, which reports the object caches of the kernel, live
+// or from archives.
 //
 //	pcp slabinfo
 //	pcp -a archive slabinfo -s 1

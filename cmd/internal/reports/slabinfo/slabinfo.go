@@ -40,14 +40,15 @@ C program the number of objects is below objsize byte if the size is below num_o
 	Run:           run,
 }
 
-// metrics are those of the table, in the order in which the C program fetches them.
+// metrics are the metrics of the table, in the order in which the C program fetches
+// them.
 var metrics = []string{
 	"mem.slabinfo.slabs.active", "mem.slabinfo.slabs.pages_per_slab", "mem.slabinfo.slabs.total_size",
 	"mem.slabinfo.slabs.objects_per_slab", "mem.slabinfo.objects.active", "mem.slabinfo.objects.total",
 	"mem.slabinfo.objects.size", "mem.slabinfo.slabs.total",
 }
 
-// columns are those of a row, with the width of each.
+// columns are the columns of a row, with the width of each.
 var columns = []struct {
 	metric string
 	width  int
@@ -61,7 +62,7 @@ var columns = []struct {
 	{"mem.slabinfo.slabs.total", 8},
 }
 
-// What stands before and between columns.
+// Text before and between columns.
 const (
 	before  = "        "
 	between = "         "

@@ -24,7 +24,7 @@ func record(t *testing.T, without ...string) string {
 	return reporttest.Record(t, time.Second, slices.DeleteFunc(list, func(m reporttest.Metric) bool { return slices.Contains(without, m.Name) })...)
 }
 
-// TestReport has the table, whose groups of metrics are one interval apart as in the C program.
+// TestReport checks the table, whose groups of metrics are one interval apart as in the C program.
 func TestReport(t *testing.T) {
 	base := record(t)
 	out, status := reporttest.Run(t, Command, base, "-s", "2")

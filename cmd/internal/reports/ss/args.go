@@ -43,7 +43,7 @@ var options = []cli.Option{
 	cli.OptJSON,
 }
 
-// args are the arguments of a call: the options that are set, by their long names.
+// args are the options set on the command line, by their long names.
 type args map[string]bool
 
 // A usageError is a mistake on the command line.
@@ -60,7 +60,8 @@ func short(c rune) *cli.Option {
 	return nil
 }
 
-// long returns the options whose names begin with a word, or the one that has that name.
+// long returns the option with the given name, or else all options whose names begin
+// with it.
 func long(word string) []*cli.Option {
 	var list []*cli.Option
 	for i := range options {
@@ -75,7 +76,7 @@ func long(word string) []*cli.Option {
 	return list
 }
 
-// ambiguous returns what is wrong with a long option that may be several ones.
+// ambiguous returns the error for an ambiguous long option.
 func ambiguous(list []string) error {
 	for _, arg := range list {
 		word, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
@@ -93,7 +94,8 @@ func ambiguous(list []string) error {
 	return nil
 }
 
-// parse reads arguments as argparse does. Help comes as soon as it is asked for.
+// parse reads arguments as argparse does. It prints help as soon as it meets the
+// option.
 func parse(list []string) (args, error) {
 	if err := ambiguous(list); err != nil {
 		return nil, err
@@ -143,7 +145,7 @@ func ignored(o *cli.Option, value string) error {
 	return usageError(fmt.Sprintf("argument -%c/--%s: ignored explicit argument %s", o.Short, o.Long, pytext.Repr(value)))
 }
 
-// usage is how usage messages begin.
+// usage is the beginning of usage messages.
 func usage(name string) string {
 	var b strings.Builder
 	line := "usage: " + name
@@ -163,7 +165,7 @@ func usage(name string) string {
 	return b.String() + line + "\n"
 }
 
-// defaults sets the options that follow from others.
+// defaults sets the options implied by others.
 func (a args) defaults() {
 	kinds := []string{"tcp", "udp", "mptcp", "sctp", "packet", "dccp", "raw", "unix"}
 	if !a.any(kinds...) {

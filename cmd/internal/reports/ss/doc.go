@@ -1,4 +1,5 @@
-// Package ss is pcp-ss: the sockets of a host, as ss(8) lists them, live or from archives.
+// Package ss implements pcp-ss, which lists the sockets of a host like ss(8), live or from
+// archives.
 //
 //	pcp ss -t -a
 //	pcp -a archive -S @14:00 ss -tm

@@ -13,11 +13,11 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// zone is that of the environment.
+// zone returns the time zone of the environment.
 func zone(env *cli.Env) *time.Location { return pcptime.Local(env.Getenv("TZ")) }
 
-// sockets returns the instances of all metrics, in the order of the C program: those of the first metric by their
-// numbers, and then what the others have besides.
+// sockets returns the instances of all metrics, in the order of the C program: those of the first metric by
+// number, and then additional instances of the others.
 func (l *list) sockets() []int32 {
 	var list []int32
 	seen := make(map[int32]bool)
@@ -34,7 +34,7 @@ func (l *list) sockets() []int32 {
 	return list
 }
 
-// text is the value of a metric that is a string, "" if it has none.
+// text returns the value of a string metric, "" if it is missing.
 func (l *list) text(metric string, inst int32) string {
 	v, ok := l.by[metric][inst]
 	if !ok {
@@ -44,7 +44,7 @@ func (l *list) text(metric string, inst int32) string {
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
-// selected reports whether the options want to see a socket.
+// selected reports whether the options select a socket.
 func (l *list) selected(inst int32) bool {
 	switch kind := l.text("netid", inst); kind {
 	case "tcp", "udp", "unix", "raw":
@@ -71,7 +71,7 @@ func (l *list) selected(inst int32) bool {
 type field struct {
 	format string
 	metric string
-	other  any // what stands there without a value
+	other  any // placeholder for a missing value
 }
 
 var (
@@ -138,7 +138,7 @@ func isText(v any) bool { _, ok := v.(string); return ok }
 
 func isFloat(v any) bool { _, ok := v.(float64); return ok }
 
-// plain is a number as Python's str has it.
+// plain formats a number as Python's str does.
 func plain(v pcp.Value) string {
 	if v.Type() == pcp.TypeFloat || v.Type() == pcp.TypeDouble {
 		f, _ := v.Float64()
@@ -147,7 +147,7 @@ func plain(v pcp.Value) string {
 	return fmt.Sprint(whole(v))
 }
 
-// whole is a number without a fraction.
+// whole formats a number without a fraction.
 func whole(v pcp.Value) any {
 	if v.Type() == pcp.TypeU64 {
 		return v.Uint64()
@@ -184,7 +184,7 @@ func (l *list) print(ctx context.Context) int {
 	return 0
 }
 
-// noValue is why a metric has no value.
+// noValue returns the reason why a metric has no value.
 func noValue(set *pcp.ValueSet) error {
 	if set.Err != 0 {
 		return set.Err
@@ -231,7 +231,7 @@ func (l *list) row(inst int32) string {
 	return b.String()
 }
 
-// json prints the sockets with all that is known of them.
+// json prints the sockets with all known values.
 func (l *list) json(ctx context.Context) {
 	host, _ := l.c.HostName(ctx)
 	row := pcpjson.Row{Time: pcpjson.Time(l.res.Time), Host: host}

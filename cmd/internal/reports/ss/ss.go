@@ -38,7 +38,7 @@ const (
 	filter = tree + ".filter"
 )
 
-// sourceOptions are those that the variables stand for which pcp sets.
+// sourceOptions are the options that correspond to the variables set by pcp.
 var sourceOptions = []cli.Option{
 	cli.OptArchive, cli.OptAlign, cli.OptOrigin, cli.OptStart, cli.OptDebug, cli.OptHostZone, cli.OptTimeZone,
 }
@@ -51,7 +51,7 @@ type list struct {
 	loc  *time.Location
 	name string // of the source
 
-	names []string // of the metrics without the prefix, that of the filter first
+	names []string // of the metrics without the prefix, the filter's metric first
 	descs []pcp.Desc
 	res   *pcp.Result
 	by    map[string]map[int32]pcp.Value
@@ -92,7 +92,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return l.print(ctx)
 }
 
-// open opens the source that the variables name which pcp sets.
+// open opens the source named by the variables that pcp sets.
 func (l *list) open(ctx context.Context) (status int, ok bool) {
 	env := *l.env
 	env.Command = &cli.Command{Name: env.Command.Name, Link: env.Command.Link, Options: sourceOptions}
@@ -148,7 +148,7 @@ func (l *list) openArchive(ctx context.Context, env *cli.Env) (status int, ok bo
 	if status, exit := o.Done(); exit {
 		return status, false, nil
 	}
-	if l.loc, err = o.SetZone(ctx, l.c, false); err != nil { // and said
+	if l.loc, err = o.SetZone(ctx, l.c, false); err != nil { // and reported
 		return 1, false, nil
 	}
 	window, err := o.Window(ctx, l.c, l.loc)
@@ -162,7 +162,7 @@ func (l *list) openArchive(ctx context.Context, env *cli.Env) (status int, ok bo
 	return 0, true, a.SetMode(ctx, pmapi.ModeInterp, &at, 0)
 }
 
-// fetch fetches all that is known of sockets.
+// fetch fetches all values of sockets.
 func (l *list) fetch(ctx context.Context) (status int, ok bool) {
 	full := []string{filter}
 	for name, err := range l.c.Traverse(ctx, tree) {
@@ -203,7 +203,7 @@ func (l *list) fetch(ctx context.Context) (status int, ok bool) {
 	return 0, true
 }
 
-// symbol is the name of an error with a blank, for those that a fetch brings.
+// symbol returns the name of an error from a fetch, with a blank.
 func symbol(err error) string {
 	for e, name := range map[pcp.Error]string{pcp.ErrEOL: "PM_ERR_EOL ", pcp.ErrIPC: "PM_ERR_IPC ", pcp.ErrTimeout: "PM_ERR_TIMEOUT "} {
 		if errors.Is(err, e) {

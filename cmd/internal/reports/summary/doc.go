@@ -1,5 +1,5 @@
-// Package summary is pcp-summary: it says in a few lines what a collector or an
-// archive is of, and which agents, pmlogger and pmie processes there are.
+// Package summary implements pcp-summary, which summarizes a collector or an archive:
+// the host, and its agents, pmlogger and pmie processes.
 //
 //	pcp summary
 //	pcp -a archive

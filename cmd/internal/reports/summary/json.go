@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// facts are the columns of the row of the host that are single values.
+// facts are the single-value columns of the host's row.
 var facts = []struct{ column, metric string }{
 	{"platform", "pmda.uname"},
 	{"ncpu", "hinv.ncpu"},
@@ -32,7 +32,7 @@ func (p *page) objects() {
 		switch f.column {
 		case "timezone":
 			text = cmp.Or(text, v.zone)
-		case "clients": // but for this one
+		case "clients": // except this one
 			if n, err := strconv.Atoi(text); err == nil {
 				text = strconv.Itoa(n - 1)
 			}
@@ -70,7 +70,8 @@ func (p *page) objects() {
 // A named metric is a column.
 type named struct{ column, metric string }
 
-// processes prints a row for each process that the first metric has. Instances 0 and 1 are other names of the primary one.
+// processes prints a row for each process that is an instance of the first metric. Instances 0 and 1 are other names of
+// the primary process.
 func (p *page) processes(table string, metrics []named) {
 	primary := map[string]bool{}
 	value := func(metric, inst string) string {
@@ -109,7 +110,7 @@ func (p *page) row(table, instance string) pcpjson.Row {
 
 func (p *page) write(row *pcpjson.Row) { p.env.Stdout.Write(pcpjson.Line(row)) }
 
-// column adds a column: a number where the text is one, null where there is no text.
+// column adds a column: a number if the text is numeric, null if it is empty.
 func column(row *pcpjson.Row, name, text string) {
 	if text == "" {
 		row.Columns.Unknown(name)

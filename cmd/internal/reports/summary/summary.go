@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 )
 
-// Command is pcp-summary, which is also what pcp without a command is.
+// Command is pcp-summary, which pcp also runs without a command.
 var Command = &cli.Command{
 	Name:     "summary",
 	Link:     "pcp-summary",
@@ -43,19 +43,19 @@ pcp prints without a command.`,
 	Run:         run,
 }
 
-// Width is how long the lines of lists are at most.
+// Width is the maximum length of lines of lists.
 const Width = 64
 
-// indent is what the lines of a list after its first one begin with.
+// indent is the beginning of the lines of a list after the first.
 const indent = "           "
 
-// A page is what is known of a source.
+// A page holds the data about a source.
 type page struct {
 	env   *cli.Env
 	debug bool // -D
 	rules bool // -P
 
-	archive string // as it was given; "" for a collector
+	archive string // as given; "" for a collector
 	host    string
 	values  values
 }
@@ -87,11 +87,11 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// read gets all values. It reports whether it could, and if not has said why on
-// standard output, as the C tool does.
+// read gets all values. It reports whether it succeeded; if not, it has printed the
+// reason on standard output, as the C tool does.
 func (p *page) read(ctx context.Context, o *source.Options) bool {
 	told := *p.env
-	told.Config() // before told is copied again
+	told.Config() // before it is copied
 	told.Stderr = p.env.Stdout
 	o = source.New(&told, o.Options)
 	c, err := o.Connect(ctx)
@@ -166,7 +166,7 @@ func (p *page) print() {
 	p.engines()
 }
 
-// dump prints a list as it is.
+// dump prints a list unchanged.
 func (p *page) dump(list []entry) {
 	for _, e := range list {
 		p.printf("%s \"%s\"\n", e.inst, e.value)
@@ -187,8 +187,8 @@ func (p *page) hardware() string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// plural returns how many of what there are, between a space and a comma, "" if
-// there are none or it is not known.
+// plural returns the count of things with their name, between a space and a comma, ""
+// if the count is 0 or unknown.
 func plural(count, what string) string {
 	switch count {
 	case "", "0":
@@ -208,14 +208,14 @@ func (p *page) version() string {
 	return text
 }
 
-// users says how many agents and other clients the collector has.
+// users prints the number of agents and other clients of the collector.
 func (p *page) users() string {
 	agents := plural(p.values.one["pmcd.numagents"], "agent")
 	count, err := strconv.Atoi(p.values.one["pmcd.numclients"])
 	if err != nil {
 		return agents
 	}
-	clients := plural(strconv.Itoa(count-1), "client") // but for this one
+	clients := plural(strconv.Itoa(count-1), "client") // except this one
 	if clients == "" {
 		return strings.TrimSuffix(agents, ",")
 	}
@@ -337,7 +337,7 @@ func (p *page) engine(who string, r row) []string {
 	return lines
 }
 
-// number reads a number as awk does: what is not one is 0.
+// number reads a number as awk does: other text is 0.
 func number(s string) float64 {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f < 0 {

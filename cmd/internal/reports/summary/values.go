@@ -17,36 +17,36 @@ var singles = []string{
 	"hinv.ncpu", "hinv.ndisk", "hinv.nnode", "hinv.nrouter", "hinv.nxbow", "hinv.ncell", "hinv.physmem", "pmda.uname",
 }
 
-// lists are those with instances. The C script takes the type of the processors only
-// if it finds one of the metrics that it asks for later.
+// lists are the metrics with instances. The C script gets the type of the processors
+// only if it finds one of the metrics that it requests later.
 var (
 	lists = []string{"pmcd.agent.status", "pmcd.pmlogger.archive", "pmcd.pmlogger.pmcd_host", "hinv.cputype"}
 	later = []string{"pmda.uname", "pmcd.pmie.pmcd_host", "pmcd.pmie.configfile", "pmcd.pmie.numrules", "pmcd.pmie.logfile"}
 )
 
-// statistics are those that -P adds.
+// statistics are the metrics that -P adds.
 var statistics = []string{
 	"pmcd.pmie.actions", "pmcd.pmie.eval.true", "pmcd.pmie.eval.false", "pmcd.pmie.eval.unknown", "pmcd.pmie.eval.expected",
 }
 
-// values are what the metrics have, as text. Those that are not there are absent.
+// values holds the values of the metrics, as text, without missing ones.
 type values struct {
 	zone  string            // that of an archive
 	one   map[string]string // by metric
 	lists map[string][]entry
 }
 
-// An entry is the value of one instance. The C tool takes what stands after a blank
-// of a name or a value for something else, and loses it.
+// An entry is the value of one instance. The C tool loses the text after a blank in a
+// name or a value.
 type entry struct{ inst, name, value string }
 
-// A row has what several metrics say of an instance.
+// A row has the values of several metrics for an instance.
 type row struct {
 	inst   string
 	fields []string
 }
 
-// line is the row as sort(1) sees it.
+// line returns the row as sort(1) sees it.
 func (r *row) line() string { return r.inst + " " + strings.Join(r.fields, " ") }
 
 // join returns the instances that all lists have, in the order of their text.
@@ -69,8 +69,8 @@ func join(lists ...[]entry) []row {
 	return rows
 }
 
-// processes counts the rows that are of a process: 0 and 1 are other names of the
-// primary one.
+// processes counts the rows of processes: 0 and 1 are other names of the primary
+// process.
 func processes(rows []row) int {
 	n := 0
 	for _, r := range rows {
@@ -107,8 +107,8 @@ func (r *reader) instances(ctx context.Context, indom pcp.InDom) map[int32]strin
 	return r.names
 }
 
-// read gets all values that there are. A metric that is not there, or whose values
-// cannot be had, is left out.
+// read gets all available values. A metric that does not exist, or whose values cannot
+// be fetched, is left out.
 func (r *reader) read(ctx context.Context, v *values, rules bool) {
 	v.one, v.lists = map[string]string{}, map[string][]entry{}
 	names := slices.Concat(singles, lists, later[1:])

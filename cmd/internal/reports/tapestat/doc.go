@@ -1,4 +1,5 @@
-// Package tapestat is pcp-tapestat: what tape drives do, as tapestat(1) shows it, live or from archives.
+// Package tapestat implements pcp-tapestat, which reports the activity of tape drives like tapestat(1),
+// live or from archives.
 //
 //	pcp -a archive tapestat -x t
 package tapestat

@@ -36,7 +36,7 @@ over or were of another kind.`,
 
 const tree = "tape.dev."
 
-// wider returns a width that is more than the precision: by zero where that is 0, else by more.
+// wider returns a width for the precision: zero if it is 0, else the precision plus more.
 func wider(zero, more int) func(int) int {
 	return func(precision int) int {
 		if precision == 0 {
@@ -46,7 +46,8 @@ func wider(zero, more int) func(int) int {
 	}
 }
 
-// mean is the width of the question marks of two columns, less a number of characters.
+// mean returns the width of the question marks of two columns, less a number of
+// characters.
 func mean(less int) func(int) int {
 	return func(precision int) int {
 		return max(precision+6, 8) - less

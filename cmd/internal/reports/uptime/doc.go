@@ -1,4 +1,5 @@
-// Package uptime is pcp-uptime: how long a host has been running, as uptime(1) shows it, live or from archives.
+// Package uptime implements pcp-uptime, which reports how long a host has been running like uptime(1), live or
+// from archives.
 //
 //	pcp -h app1 uptime
 package uptime

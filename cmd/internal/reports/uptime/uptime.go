@@ -88,7 +88,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// since says how long a number of seconds is.
+// since formats a duration in seconds.
 func since(seconds uint64) string {
 	text := " up"
 	switch days := seconds / (24 * 60 * 60); days {
@@ -105,7 +105,7 @@ func since(seconds uint64) string {
 	return text + fmt.Sprintf(" %d min,", minutes%60)
 }
 
-// present says how many users there are.
+// present formats the number of users.
 func present(users uint32) string {
 	if users == 1 {
 		return " 1 user, "

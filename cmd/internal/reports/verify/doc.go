@@ -1,4 +1,5 @@
-// Package verify is pcp-verify: it checks how a collector is installed, live or as an archive has it.
+// Package verify implements pcp-verify, which checks the installation of a collector, live or from an
+// archive.
 //
 //	pcp verify
 //	pcp verify --containers -h host

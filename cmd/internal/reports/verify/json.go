@@ -2,13 +2,13 @@ package verify
 
 import "github.com/go-pcp/pcp/pcpjson"
 
-// object prints something that was found as JSON.
+// object prints a finding as JSON.
 func (c *check) object(severity int, what string, hints []string) {
 	c.env.Stdout.Write(pcpjson.Line(struct {
 		Host     string   `json:"host,omitempty"`
 		Severity string   `json:"severity"`
 		Text     string   `json:"text"`
-		Notes    []string `json:"notes,omitempty"` // what to do about it
+		Notes    []string `json:"notes,omitempty"` // the remedy
 	}{c.host, [...]string{"note", "warning", "error"}[severity], what, hints}))
 }
 

@@ -42,20 +42,20 @@ Whether an archive is whole is said by pcp archive verify.`,
 	Run:         run,
 }
 
-// How bad what was found is, which is the exit status.
+// Severities of findings, which are the exit status.
 const (
 	warning = 1
 	failure = 2
 )
 
-// A check is what the options ask for, and what was found.
+// A check holds the options and the findings.
 type check struct {
 	env     *cli.Env
 	m       *pmcc.Manager
 	verbose bool
 	json    bool
 	host    string
-	counts  [failure + 1]int // of what was found, by how bad it is
+	counts  [failure + 1]int // of findings by severity
 	metrics []string
 	report  func(*check) error
 	status  int
@@ -108,13 +108,13 @@ func run(ctx context.Context, env *cli.Env) int {
 	switch {
 	case c.err != nil:
 		return env.Fatalf("%v", c.err)
-	case status != 0 || env.Classic() && c.m.Ended(): // as in C, where the end of an archive hides what was found
+	case status != 0 || env.Classic() && c.m.Ended(): // as in C, where the end of an archive hides the findings
 		return status
 	}
 	return c.status
 }
 
-// found prints something that was found, and what to do about it.
+// found prints a finding and its remedy.
 func (c *check) found(severity int, label, what string, hints ...string) {
 	if severity > 0 {
 		c.status = severity // the last decides, as in C
@@ -130,14 +130,14 @@ func (c *check) found(severity int, label, what string, hints ...string) {
 	}
 }
 
-// debugf prints what is well, with -v.
+// debugf prints a passed check, with -v.
 func (c *check) debugf(format string, args ...any) {
 	if c.verbose {
 		c.found(0, "** DEBUG", fmt.Sprintf(format, args...))
 	}
 }
 
-// failf prints what is wrong, and what to do about it.
+// failf prints a failed check and its remedy.
 func (c *check) failf(what string, hints ...string) { c.found(failure, "== FAIL", what, hints...) }
 
 // values returns the values of a metric by the names of its instances.
@@ -196,7 +196,7 @@ func (c *check) secure() error {
 	return nil
 }
 
-// containers checks whether the collector can look into them.
+// containers checks whether the collector can read containers.
 func (c *check) containers() error {
 	dir := func(name string) string { return c.env.Config().Get(name) }
 	status := c.values("pmcd.agent.status")

@@ -42,7 +42,7 @@ func TestRandomLines(t *testing.T) {
 	}
 }
 
-// TestFound has what is found make the exit status under "pcp", where the C program forgets it at the end of an archive.
+// TestFound checks that findings set the exit status under "pcp", where the C program loses it at the end of an archive.
 func TestFound(t *testing.T) {
 	twin.NeedSuite(t)
 	call := twin.Call{Tool: "pcp-verify", Dir: twin.SuiteRoot, Args: []string{"-a", "archives/pcp-verify", "-v"}}

@@ -1,4 +1,5 @@
-// Package vmstat is pcp-vmstat: pmstat with the arguments of vmstat(8).
+// Package vmstat implements pcp-vmstat, which is pmstat with the arguments of
+// vmstat(8).
 //
 //	pcp vmstat 5 10
 package vmstat

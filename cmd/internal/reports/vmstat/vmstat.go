@@ -34,7 +34,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		o.WantUsage()
 	}
 	if status, exit := o.Done(); exit {
-		if many { // as the C script ends where it does not mean to
+		if many { // as the C script ends unintentionally
 			status = 2
 		}
 		return status
@@ -63,7 +63,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return env.Getenv(name), env.IsSet(name)
 	}
 	command := *pmstat
-	command.Name = env.Command.Name // for what is said of this command
+	command.Name = env.Command.Name // for messages about this command
 	other.Command, other.Name, other.Args = &command, pmstat.Link, []string{"-x"}
 	if o.JSON {
 		other.Args = slices.Concat(other.Args, []string{"--json"})

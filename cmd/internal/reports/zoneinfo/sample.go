@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// A sample is the values of a time.
+// A sample holds the values of a time.
 type sample struct {
 	m      *pmcc.Manager
 	whole  bool // with the metrics of since5
@@ -24,7 +24,7 @@ type sample struct {
 	levels []level
 }
 
-// A level is a value of what a zone keeps back for another one.
+// A level is the amount that a zone reserves for another zone.
 type level struct {
 	name  string // DMA::node0::lowmem_reserved1
 	pages int64
@@ -36,7 +36,7 @@ func newSample(m *pmcc.Manager, whole bool) *sample {
 	protection := m.Named(below + "protection")
 	for _, n := range protection {
 		kept := slices.ContainsFunc(s.levels, func(l level) bool { return l.name == n.Name })
-		if !kept { // of several of one name there is one
+		if !kept { // several of the same name count once
 			s.levels = append(s.levels, level{n.Name, pages(s.byInst("protection")[n.Name])})
 		}
 	}
@@ -51,7 +51,7 @@ func (s *sample) byInst(metric string) map[string]pmcc.Value {
 	return s.values[metric]
 }
 
-// pages is a number of kB in pages, 0 if there is none.
+// pages converts kB to pages, 0 if the value is missing.
 func pages(v pmcc.Value) int64 {
 	f, _ := v.Number()
 	return int64(f / 4)
@@ -59,7 +59,7 @@ func pages(v pmcc.Value) int64 {
 
 func (s *sample) of(metric, inst string) int64 { return pages(s.byInst(metric)[inst]) }
 
-// protection returns what a zone keeps back, as Python prints lists.
+// protection returns the reserves of a zone, as Python prints lists.
 func (s *sample) protection(zone string, sorted bool) string {
 	var list []int64
 	for _, l := range s.levels {
@@ -77,7 +77,7 @@ func (s *sample) protection(zone string, sorted bool) string {
 	return "[" + strings.Join(text, ", ") + "]"
 }
 
-// title is the line above a zone.
+// title returns the line above a zone.
 func title(zone string) string {
 	name, node, ok := strings.Cut(zone, "::")
 	number, isNode := strings.CutPrefix(node, "node")
@@ -87,7 +87,7 @@ func title(zone string) string {
 	return fmt.Sprintf("Node %s, zone    %s", number, name)
 }
 
-// byZone has zones of the name DMA first.
+// byZone sorts zones named DMA first.
 func byZone(a, b string) int {
 	rank := func(s string) (int, string) {
 		name, _, _ := strings.Cut(s, "::")
@@ -127,7 +127,7 @@ func (s *sample) pages(w io.Writer, zone, indent string) {
 	fmt.Fprintf(w, "%14sprotection %s\n", "", s.protection(zone, !s.whole))
 }
 
-// printZones prints the report of older kernels: the lines of nodes are at each zone.
+// printZones prints the report of older kernels, in which each zone has the lines of its node.
 func (s *sample) printZones(w io.Writer) error {
 	zones := slices.Clone(s.zones)
 	slices.SortStableFunc(zones, byZone)
@@ -159,7 +159,7 @@ func (s *sample) nodes() ([]string, error) {
 	return slices.SortedFunc(maps.Keys(number), func(a, b string) int { return cmp.Or(cmp.Compare(number[a], number[b]), strings.Compare(a, b)) }), nil
 }
 
-// zonesOf returns the zones that keep back memory at a node: those with pages, and others.
+// zonesOf returns the zones that reserve memory at a node: those with pages, and others.
 func (s *sample) zonesOf(node string) (zones, others []string) {
 	seen := make(map[string]bool)
 	for _, l := range s.levels {
@@ -200,7 +200,7 @@ func (s *sample) printNodes(w io.Writer) error {
 			fmt.Fprintln(w, title(zone))
 			s.zone(w, zone)
 		}
-		for _, zone := range others { // which have nothing but pages
+		for _, zone := range others { // which only have pages
 			fmt.Fprintln(w, title(zone))
 			s.pages(w, zone, "\t ")
 		}

@@ -1,6 +1,6 @@
 package zoneinfo
 
-// below is the name below which the metrics are.
+// below is the prefix of the metrics.
 const below = "mem.zoneinfo."
 
 // always are the metrics that each version of the agent has, in the order in which the C program looks them up.
@@ -16,7 +16,8 @@ var always = []string{
 	"nr_inactive_anon", "min",
 }
 
-// since5 are those that the agent has since kernels of version 5 have them. With all of them the report is another one.
+// since5 are the metrics that the agent has with kernels from version 5. If all of them exist, the report has a
+// different form.
 var since5 = []string{
 	"nr_foll_pin_acquired", "nr_foll_pin_released", "nr_zspages", "workingset_restore_anon",
 	"workingset_refault_anon", "nr_zone_active_anon", "nr_zone_inactive_file", "nr_swapcached",
@@ -36,7 +37,7 @@ var perNode = []string{
 	"nr_file_pmdmapped", "nr_kernel_misc_reclaimable",
 }
 
-// ofPages are the lines of a zone about its pages, with what stands before the name.
+// ofPages are the lines of a zone about its pages, with the text before the name.
 var ofPages = []struct{ indent, name string }{
 	{"pages ", "free"},
 	{"      ", "min"},

@@ -38,7 +38,7 @@ pcp -a ARCHIVE -S TIME zoneinfo) say where the values come from, and of which ti
 	Run:           run,
 }
 
-// errMachine is what the C program says of whatever it does not find.
+// errMachine is the C program's message for anything that it does not find.
 //
 //lint:ignore ST1005 these are the words of the C program, to the user
 var errMachine = errors.New("Incorrect machine info due to some missing metrics")
@@ -81,7 +81,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return status
 }
 
-// full returns the whole names of metrics.
+// full returns the full names of metrics.
 func full(names []string) []string {
 	list := make([]string, len(names))
 	for i, name := range names {

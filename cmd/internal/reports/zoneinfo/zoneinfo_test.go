@@ -52,7 +52,7 @@ func record(t *testing.T, names ...string) string {
 	})...)
 }
 
-// short is the report with the lines of a node or zone that are alike as one.
+// short returns the report with similar lines of a node or zone merged.
 func short(out string) string {
 	var b strings.Builder
 	last := ""
@@ -69,7 +69,7 @@ func short(out string) string {
 	return b.String()
 }
 
-// TestReport has the report of nodes, which are in the order of their numbers.
+// TestReport checks the report of nodes, which are in the order of their numbers.
 func TestReport(t *testing.T) {
 	base := record(t)
 	out, status := reporttest.Run(t, Command, base, "-s", "1")
@@ -114,7 +114,7 @@ Node 10, zone    Movable
 	}
 }
 
-// TestOldKernels has the report where metrics of newer kernels are missing.
+// TestOldKernels checks the report without the metrics of newer kernels.
 func TestOldKernels(t *testing.T) {
 	out, status := reporttest.Run(t, Command, record(t, "nr_zspages", "odd", "odd::zone"), "-s", "1")
 	zone := func(title, protection string) string {
@@ -130,7 +130,7 @@ func TestOldKernels(t *testing.T) {
 	}
 }
 
-// TestOthers has JSON and what is wrong.
+// TestOthers checks JSON and errors.
 func TestOthers(t *testing.T) {
 	f := func(base, args, want string, wantStatus int) {
 		t.Helper()
