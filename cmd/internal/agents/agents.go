@@ -1,4 +1,4 @@
-// Package agents has the commands that agents consist of and are made with: the pmda* programs, pcp agent, dbpmda, the name space tools and mmvdump.
+// Package agents registers the agents and the commands for developing them: the pmda* programs, pcp agent, dbpmda, the name space tools and mmvdump.
 package agents
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// Commands returns the table of these commands, in the order in which help lists them.
+// Commands returns the table of these commands, in the order of the help.
 func Commands() []*cli.Command {
 	return slices.Concat([]*cli.Command{
 		mmvdump.Command,

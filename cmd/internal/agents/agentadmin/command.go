@@ -40,8 +40,7 @@ var (
 
 const maxDomain = "510"
 
-// parseDomain reads the argument of --domain; a mistake is noted, and then the
-// result is 0.
+// parseDomain parses the argument of --domain; it notes a mistake and then returns 0.
 func parseDomain(o *cli.Options, arg string) int {
 	n, err := strconv.Atoi(arg)
 	if err != nil || n < 1 || n > pcp.MaxAgentDomain {
@@ -51,13 +50,13 @@ func parseDomain(o *cli.Options, arg string) int {
 	return n
 }
 
-// confPath returns where the collector finds its configuration.
+// confPath returns the path of the collector's configuration.
 func confPath(env *cli.Env) string {
 	return env.Config().Get("PCP_PMCDCONF_PATH")
 }
 
-// domainOf returns the domain that the option -d of an agent's command gives
-// it, 0 if there is none.
+// domainOf returns the domain in the option -d of an agent's command, 0 if there is
+// none.
 func domainOf(args []string) int {
 	for i, arg := range args {
 		text, ok := strings.CutPrefix(arg, "-d")
@@ -88,7 +87,7 @@ func agentName(command []string) string {
 	return filepath.Base(command[0])
 }
 
-// lookErr says why exec.LookPath found no program.
+// lookErr returns the reason why exec.LookPath found no program.
 func lookErr(err error) string {
 	if errors.Is(err, exec.ErrNotFound) {
 		return "not found"
@@ -96,7 +95,7 @@ func lookErr(err error) string {
 	return cli.ErrText(errors.Unwrap(err))
 }
 
-// count is "1 metric", "2 metrics".
+// count formats a count: "1 metric", "2 metrics".
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

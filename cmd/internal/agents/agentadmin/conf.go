@@ -11,21 +11,20 @@ import (
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
-// disabledMark begins the lines of an agent that was disabled. To a collector
-// they are comments.
+// disabledMark begins the lines of a disabled agent. Collectors treat them as comments.
 const disabledMark = "#disabled# "
 
-// maxConf is how large a pmcd.conf can be, in bytes.
+// maxConf is the maximum size of a pmcd.conf in bytes.
 const maxConf = 1 << 20
 
-// A line is one line of a pmcd.conf with its continuations.
+// A line is a line of a pmcd.conf with its continuations.
 type line struct {
-	text     string // as it is in the file, all with newlines but perhaps the last
+	text     string // as in the file, each with a newline except perhaps the last
 	spec     *conf.Agent
-	disabled bool // spec is that of a comment that disable made
+	disabled bool // spec is from a comment made by disable
 }
 
-// A confFile is a pmcd.conf that can be edited: everything keeps its place.
+// A confFile is an editable pmcd.conf: everything keeps its place.
 type confFile struct {
 	path  string
 	lines []line
@@ -73,7 +72,7 @@ func parseConf(path, text string) *confFile {
 	return c
 }
 
-// logicalLine returns how long the first line is, with its continuations.
+// logicalLine returns the length of the first line, with its continuations.
 func logicalLine(text string) int {
 	for n := 0; ; {
 		i := strings.IndexByte(text[n:], '\n')
@@ -88,7 +87,7 @@ func logicalLine(text string) int {
 	}
 }
 
-// specOf returns the agent of a line, nil if it has none or is not right.
+// specOf returns the agent of a line, nil if there is no agent or the line is invalid.
 func specOf(text string) *conf.Agent {
 	file, err := conf.Check(strings.NewReader(text))
 	if err != nil || len(file.Agents) != 1 {
@@ -119,8 +118,8 @@ func (c *confFile) find(name string, disabled bool) int {
 	return -1
 }
 
-// clash returns an error that names the agent which has the name or domain of
-// spec, nil if there is none.
+// clash returns an error that names the agent with the same name or domain as spec, nil
+// if there is none.
 func (c *confFile) clash(spec conf.Agent) error {
 	for _, l := range c.lines {
 		switch {
@@ -134,8 +133,8 @@ func (c *confFile) clash(spec conf.Agent) error {
 	return nil
 }
 
-// insert puts a line behind that of the last agent, or if there is none in
-// front of the access section.
+// insert inserts a line after that of the last agent, or before the access section if
+// there are no agents.
 func (c *confFile) insert(text string) {
 	at := c.access
 	for i, l := range c.lines {
@@ -152,8 +151,8 @@ func (c *confFile) insert(text string) {
 	c.access++
 }
 
-// check reads the edited file as a collector does: spec must be in it if it is
-// wanted, and what was right before must still be.
+// check reads the edited file as a collector does: it must contain spec if requested,
+// and previously valid lines must still be valid.
 func (c *confFile) check(before string, spec conf.Agent, wanted bool) error {
 	old, err := conf.Check(strings.NewReader(before))
 	if old == nil {
@@ -174,9 +173,9 @@ func (c *confFile) check(before string, spec conf.Agent, wanted bool) error {
 	return nil
 }
 
-// write replaces the file in one step; mode and owner stay. On an error the
-// file is what it was. Those who may write in the directory alone could replace
-// a file that others meant to keep from them: the file must be writable, too.
+// write replaces the file in one step and keeps its mode and owner. On an error the
+// file is unchanged. The file itself must be writable, too: users who may only write in
+// its directory must not be able to replace it.
 func (c *confFile) write() error {
 	return safefile.ReplaceBytes(c.path, []byte(c.text()), safefile.Replacement{
 		Mode: 0o644, Uid: -1, Gid: -1, Keep: true, Writable: true, Follow: true,

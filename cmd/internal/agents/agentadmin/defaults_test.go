@@ -9,9 +9,9 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestScriptDefaults compares what Install scripts find set by our pmdaproc.sh with what
-// the real one sets. Its manual says other delays, and knows a protocol in text that is
-// long gone.
+// TestScriptDefaults compares the variables set for Install scripts by our pmdaproc.sh
+// with those of the real one. Its manual documents other delays, and a text protocol
+// that was removed long ago.
 func TestScriptDefaults(t *testing.T) {
 	oracle.Require(t)
 	real, err := os.ReadFile("/usr/share/pcp/lib/pmdaproc.sh")

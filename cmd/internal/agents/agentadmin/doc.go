@@ -1,4 +1,4 @@
-// Package agentadmin is "pcp agent": what an agent goes through from the first
+// Package agentadmin implements "pcp agent", which supports an agent from the first
 // line of its program to its line in a pmcd.conf.
 //
 //	pcp agent new clock
@@ -8,7 +8,7 @@
 //	pcp agent disable --reload clock
 //	pcp agent scripts
 //
-// An agent that is disabled stays in the file as a comment, from where it can
-// be enabled as it was. For agents with Install and Remove scripts "pcp agent scripts"
-// makes what these source; what they call is "pcp agent procedure".
+// A disabled agent stays in the file as a comment, from which it can be enabled
+// unchanged. For agents with Install and Remove scripts, "pcp agent scripts" creates
+// the files that they source; these call "pcp agent procedure".
 package agentadmin

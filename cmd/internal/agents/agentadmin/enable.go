@@ -61,12 +61,12 @@ var disableCommand = &cli.Command{
 	Run:         runDisable,
 }
 
-// edit holds what the options of enable and disable say.
+// edit holds the options of enable and disable.
 type edit struct {
 	path     string
 	domain   int
 	notReady bool
-	network  string // and address: of an agent with a socket
+	network  string // and address, of an agent with a socket
 	address  string
 	files    string
 	reload   bool
@@ -180,7 +180,7 @@ func (e *edit) enable(env *cli.Env, c *confFile, name string, command []string) 
 	return spec, nil
 }
 
-// spec makes the agent that enable was asked for.
+// spec creates the agent for enable.
 func (e *edit) spec(env *cli.Env, name string, command []string) (spec conf.Agent, err error) {
 	spec = conf.Agent{Name: name, Domain: e.domain}
 	if len(command) == 0 {
@@ -263,7 +263,7 @@ func runDisable(ctx context.Context, env *cli.Env) int {
 	return e.tell(env)
 }
 
-// tell has the collector read its configuration again, if that was asked for.
+// tell makes the collector reread its configuration, if requested.
 func (e *edit) tell(env *cli.Env) int {
 	if !e.reload {
 		return 0

@@ -19,12 +19,12 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// maxFile is how large a file of an agent can be, in bytes.
+// maxFile is the maximum size of a file of an agent in bytes.
 const maxFile = 1 << 20
 
-// kinds are the files of an agent that other programs read, by the ends of
-// their names: the directory below $PCP_VAR_DIR/config that they go to, where
-// those of pmlogconf and pmieconf have a directory for each subject.
+// kinds maps the suffixes of an agent's files that other programs read to their
+// directory below $PCP_VAR_DIR/config, in which those of pmlogconf and pmieconf have a
+// directory for each subject.
 var kinds = []struct {
 	ext, dir string
 	own      bool
@@ -34,7 +34,7 @@ var kinds = []struct {
 	{".pmieconf", "pmieconf", true},
 }
 
-// A placed is a file of an agent and where it goes.
+// A placed is a file of an agent and its destination.
 type placed struct {
 	from, to string
 	own      bool // the directory is the agent's own
@@ -63,7 +63,7 @@ func placedFiles(dir, name, varDir string) ([]placed, error) {
 	return list, nil
 }
 
-// install copies a file to its place.
+// install copies a file to its destination.
 func (p placed) install() error {
 	text, err := readLimited(p.from)
 	if err != nil {
@@ -75,7 +75,7 @@ func (p placed) install() error {
 	return writeWhole(p.to, text, false)
 }
 
-// remove takes a file away, unless it has been changed in its place.
+// remove removes an installed file, unless it has been changed.
 func (p placed) remove() (kept bool, err error) {
 	is, err := readLimited(p.to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +92,7 @@ func (p placed) remove() (kept bool, err error) {
 		return false, err
 	}
 	if p.own {
-		os.Remove(filepath.Dir(p.to)) // fails unless it was the last one there
+		os.Remove(filepath.Dir(p.to)) // fails unless it was the last file there
 	}
 	return false, nil
 }
@@ -110,14 +110,14 @@ func readLimited(path string) ([]byte, error) {
 	return text, err
 }
 
-// writeWhole replaces the file at path in one step. With keep it has the mode and
-// owner that it had, as far as that is allowed; else all may read it.
+// writeWhole replaces the file at path in one step. With keep it keeps its mode and
+// owner, as far as permitted; else all users may read it.
 func writeWhole(path string, text []byte, keep bool) error {
 	return safefile.ReplaceBytes(path, text, safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1, Keep: keep, Lenient: true})
 }
 
-// agentNames returns the names of an agent: those of the file NAME.pmns in dir,
-// or if there is none NAME with all that the agent itself puts below it.
+// agentNames returns the names of an agent: those of the file NAME.pmns in dir, or if
+// there is no such file, NAME with all names that the agent itself provides below it.
 func agentNames(env *cli.Env, dir, name string, domain int) (*pmns.Tree, error) {
 	path := filepath.Join(dir, name+".pmns")
 	_, err := os.Stat(path)
@@ -134,15 +134,15 @@ func agentNames(env *cli.Env, dir, name string, domain int) (*pmns.Tree, error) 
 	return loader.Load(path)
 }
 
-// lockTries times lockPause is how long the name space may be locked by others,
-// two minutes as scripts of PCP wait.
+// lockTries times lockPause is the time limit for locks on the name space, two minutes
+// as in scripts of PCP.
 const (
 	lockTries = 240
 	lockPause = 500 * time.Millisecond
 )
 
-// editNames changes the name space at path under the lock that the scripts of
-// PCP take, too: a file that must not be there.
+// editNames changes the name space at path under the lock that the scripts of PCP take,
+// too: a lock file.
 func editNames(ctx context.Context, path string, edit func(*pmns.Tree) error) error {
 	lock := path + ".lock"
 	for try := 1; ; try++ {
@@ -179,7 +179,7 @@ func editNames(ctx context.Context, path string, edit func(*pmns.Tree) error) er
 	return writeWhole(path, b.Bytes(), true)
 }
 
-// addNames adds the names of an agent; other metrics must not have them.
+// addNames adds the names of an agent, which other metrics must not have.
 func addNames(tree, names *pmns.Tree) error {
 	var clash []string
 	err := tree.Overlay(names, func(name string, kept, _ pcp.PMID) {
@@ -191,7 +191,7 @@ func addNames(tree, names *pmns.Tree) error {
 	return err
 }
 
-// removeNames removes the names of an agent, those that are there.
+// removeNames removes the existing names of an agent.
 func removeNames(tree, names *pmns.Tree) error {
 	for name := range names.All() {
 		if err := tree.Remove(name); err != nil && !errors.Is(err, pcp.ErrName) {
@@ -201,8 +201,7 @@ func removeNames(tree, names *pmns.Tree) error {
 	return nil
 }
 
-// bring puts the files and the names of an agent where they belong, or takes
-// them away.
+// bring installs or removes the files and names of an agent.
 func (e *edit) bring(ctx context.Context, env *cli.Env, name string, domain int, here bool) error {
 	cfg := env.Config()
 	if err := cfg.Err(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
-// FuzzConf checks that a file that is not edited stays as it is, and that
-// agents are found where a collector finds them.
+// FuzzConf checks that an unedited file stays unchanged, and that it finds the same
+// agents as a collector.
 func FuzzConf(f *testing.F) {
 	for _, text := range []string{
 		"", "\n", "a 1 pipe binary /bin/a\n", "a 1 pipe binary /bin/a \\\n -d 1 # x\n[access]\nallow * : all;\n",
@@ -36,7 +36,7 @@ func FuzzConf(f *testing.F) {
 		if !slices.EqualFunc(found, file.Agents, conf.Agent.Equal) {
 			t.Fatalf("%q: found %v, want %v", text, found, file.Agents)
 		}
-		// Whatever can be enabled is read as it was meant, or refused.
+		// An enabled agent is read back as intended, or rejected.
 		spec := conf.Agent{Name: "new", Domain: 509, Transport: conf.Transport{Kind: conf.Pipe, Args: []string{"/bin/x", text}}}
 		if c.clash(spec) != nil {
 			return

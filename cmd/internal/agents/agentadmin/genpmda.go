@@ -152,8 +152,8 @@ func runGenerate(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// domainIn returns the number that a file like stdpmid gives a domain. If the file is not there, and
-// was not given but is that of the machine, the number is the one that PCP gives.
+// domainIn returns the number of a domain in a file like stdpmid. If the file does not exist and is
+// the machine's default, it returns the number that PCP assigns.
 func domainIn(path string, given bool, name string) (int, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !given {
@@ -173,13 +173,13 @@ func domainIn(path string, given bool, name string) (int, error) {
 	return 0, fmt.Errorf("%s: there is no domain %s; say it with -D", path, name)
 }
 
-// A generator makes an agent from a configuration.
+// A generator generates an agent from a configuration.
 type generator struct {
 	file, iam, root string
 	metrics         []*genMetric
 	inDoms          []string
 	clusters        map[string]int
-	lines           map[string]int    // of metrics, by what must be unique
+	lines           map[string]int    // of metrics, by their unique keys
 	lists           map[string]string // instance domains, by the functions that list them
 }
 
@@ -187,7 +187,7 @@ func newGenerator(file, iam, root string) *generator {
 	return &generator{file: file, iam: iam, root: root, clusters: make(map[string]int), lines: make(map[string]int), lists: make(map[string]string)}
 }
 
-// A genMetric is what comments say of a metric.
+// A genMetric is a metric as described by comments.
 type genMetric struct {
 	line                                int
 	name, pmid, indom, typ, units, sem  string
@@ -197,7 +197,7 @@ type genMetric struct {
 	goType, goUnits, goSem, value, conv string
 }
 
-// maxConfig is how large a configuration may be.
+// maxConfig is the maximum size of a configuration.
 const maxConfig = 8 << 20
 
 func (g *generator) readFile() error {
@@ -288,13 +288,13 @@ func (g *generator) read(text []byte) error {
 	return nil
 }
 
-// isText reports whether a line can be in a comment of Go.
+// isText reports whether a line is valid in a Go comment.
 func isText(line []byte) bool {
 	return utf8.Valid(line) && bytes.IndexFunc(line, func(r rune) bool { return r != '\t' && unicode.IsControl(r) || r == '\ufeff' }) < 0
 }
 
-// genTypes are Go's words for types: the constant, what makes a value, and the field of
-// pmAtomValue.
+// genTypes are the Go names for types: the constant, the constructor of a value, and
+// the field of pmAtomValue.
 var genTypes = map[string]struct{ typ, value, field string }{
 	"PM_TYPE_32": {"pcp.Type32", "pcp.Int32Value", "l"}, "PM_TYPE_U32": {"pcp.TypeU32", "pcp.Uint32Value", "ul"},
 	"PM_TYPE_64": {"pcp.Type64", "pcp.Int64Value", "ll"}, "PM_TYPE_U64": {"pcp.TypeU64", "pcp.Uint64Value", "ull"},
@@ -356,7 +356,7 @@ func (g *generator) add(m *genMetric) error {
 	} else if !regexp.MustCompile(`^[A-Za-z_]\w*$`).MatchString(m.indom) {
 		return fmt.Errorf("indom %q is not a name", m.indom)
 	}
-	// What must be unique: names, numbers, and the functions made of names.
+	// Unique keys: names, numbers, and the functions named after them.
 	for _, key := range []string{"name " + m.name, fmt.Sprintf("pmid %d.%d", m.cluster, m.item), "function " + method("value", m.name)} {
 		if line, ok := g.lines[key]; ok {
 			return fmt.Errorf("the metric of line %d has the same %s", line, key)
@@ -412,8 +412,8 @@ func constant(code []string, field, value string) string {
 	return value + "(" + literal + ")"
 }
 
-// method returns the name of the function that has the value of a metric, or lists the
-// instances of a domain.
+// method returns the name of the function that returns the value of a metric, or lists
+// the instances of a domain.
 func method(prefix, name string) string {
 	var b strings.Builder
 	b.WriteString(prefix)

@@ -59,7 +59,7 @@ func genpmda(t *testing.T, name string, args ...string) (out string, status int)
 	return b.String(), status
 }
 
-// TestGenerate builds what genpmda writes, and runs its test.
+// TestGenerate builds an agent written by genpmda, and runs its test.
 func TestGenerate(t *testing.T) {
 	work := t.TempDir()
 	conf, std, dir := filepath.Join(work, "cellar.conf"), filepath.Join(work, "stdpmid"), filepath.Join(work, "out")
@@ -168,8 +168,8 @@ func TestConstant(t *testing.T) {
 	}
 }
 
-// FuzzGenerator reads whatever configuration: what is accepted becomes Go, in its
-// usual form.
+// FuzzGenerator reads arbitrary configurations: accepted ones become Go code formatted
+// as by gofmt.
 func FuzzGenerator(f *testing.F) {
 	f.Add(cellarConf)
 	f.Add("cellar {\n## metric a\n## endmetric\n}\n")

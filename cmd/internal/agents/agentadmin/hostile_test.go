@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// replyTo is what an agent should answer to a request with; 0 is nothing.
+// replyTo is the type of the answer that an agent should send for a request, 0 for no answer.
 var replyTo = map[wire.Type]wire.Type{
 	wire.TypeFetch: wire.TypeResult, wire.TypeHighResFetch: wire.TypeHighResResult, wire.TypeDescReq: wire.TypeDesc,
 	wire.TypeInstanceReq: wire.TypeInstance, wire.TypeTextReq: wire.TypeText, wire.TypeLabelReq: wire.TypeLabel,
@@ -26,18 +26,18 @@ var replyTo = map[wire.Type]wire.Type{
 	wire.TypePMNSTraverse: wire.TypePMNSNames, wire.TypeResult: wire.TypeError,
 }
 
-// How a hostile agent sends the next of its answers: the lowest bits of the
-// byte before it. The byte after that is how long the body is.
+// How a hostile agent sends its next answer: the lowest bits of the byte before it. The
+// byte after that is the length of the body.
 const (
 	answerAsAsked = iota // a PDU of the type that is due
-	answerOther          // a PDU whose type is in the other bits
+	answerOther          // a PDU with the type in the other bits
 	answerTwice          // one too many
 	answerRaw            // bytes, and the end
 	answerKinds
 )
 
-// A hostileAgent listens at a path, and answers whoever comes with what it has
-// been told to say. At the end of that it hangs up.
+// A hostileAgent listens at a path, and sends each client the given answers. At their
+// end it hangs up.
 type hostileAgent struct {
 	ln   net.Listener
 	path string
@@ -79,7 +79,7 @@ func talk(conn net.Conn, answers []byte) {
 	rd.Max = wire.MaxPDU
 	conn.Write(wire.Append(nil, 0, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, 0)}}))
 	for len(answers) >= 2 {
-		conn.SetReadDeadline(time.Now().Add(silence)) // who waits for more is waited for no longer
+		conn.SetReadDeadline(time.Now().Add(silence)) // do not wait for a client that waits for more
 		h, _, err := rd.Next()
 		if err != nil {
 			return
@@ -108,14 +108,14 @@ func talk(conn net.Conn, answers []byte) {
 	}
 }
 
-// maxFindings is more than a few answers give reason for.
+// maxFindings is more than the findings that a few answers can cause.
 const maxFindings = 10000
 
-// silence is how long an agent is waited for, and waits itself. Nothing depends on whether a slow
-// one is taken for one that says nothing.
+// silence is the time limit for an agent, and the agent's own. It does not matter if a slow agent
+// is taken for a silent one.
 const silence = 50 * time.Millisecond
 
-// questions are of every kind that dbpmda has.
+// questions are requests of every kind that dbpmda has.
 const questions = `getdesc on
 getiname on
 desc 29.0.10
@@ -140,8 +140,8 @@ attr 3 "x"
 status
 `
 
-// FuzzHostileAgent has an agent answer both programs that ask agents with
-// anything. They end, with a report, and hang up.
+// FuzzHostileAgent makes an agent send arbitrary answers to both programs that query
+// agents. They end, with a report, and hang up.
 func FuzzHostileAgent(f *testing.F) {
 	id, indom := pcp.NewPMID(29, 0, 10), pcp.NewInDom(29, 1)
 	res := &wire.Result{}
@@ -177,7 +177,7 @@ func FuzzHostileAgent(f *testing.F) {
 		f.Fatal(err)
 	}
 	noEnv := func(string) string { return "" }
-	// Not the machine's, which is missing until its collector has first started.
+	// Not the machine's file, which is missing until its collector has first started.
 	root := filepath.Join(f.TempDir(), "root")
 	if err := os.WriteFile(root, []byte("root {\n\todd\n}\nodd {\n\tone 29:0:10\n\ttwo 29:0:11\n}\n"), 0o644); err != nil {
 		f.Fatal(err)
@@ -197,8 +197,8 @@ func FuzzHostileAgent(f *testing.F) {
 				t.Errorf("%d findings about an agent that said %d bytes", n, len(answers))
 			}
 		}
-		// What it says goes to either stream: to standard error where a busy machine is
-		// too slow for its time limits.
+		// Its output is on either stream: on standard error if a busy machine is too
+		// slow for its time limits.
 		var out, errs bytes.Buffer
 		dbpmda.Command.Run(context.Background(), &cli.Env{
 			Name: "dbpmda", Args: []string{"-f", "--timeout=1", "-n", root}, Command: dbpmda.Command, Getenv: noEnv,

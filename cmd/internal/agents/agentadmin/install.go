@@ -23,7 +23,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
-// views are the ends of the names of files for charts, which go to a directory of
+// views are the suffixes of files for charts, which are installed in a directory of
 // that name below $PCP_VAR_DIR/config.
 var views = []string{"pmchart", "kmchart", "pmview"}
 
@@ -96,7 +96,7 @@ func (p *procedure) install(ctx context.Context) error {
 	return p.appeared(ctx)
 }
 
-// kind asks how the agent is to run: "daemon" or "dso".
+// kind asks how to run the agent: "daemon" or "dso".
 func (p *procedure) kind() (string, error) {
 	var list []string
 	for _, k := range []string{"daemon", "python", "perl", "dso"} {
@@ -153,8 +153,8 @@ func (p *procedure) line(kind string) (string, error) {
 	return string(append(b, '\n')), nil
 }
 
-// channel asks how the collector reaches the daemon. It returns the fields of
-// pmcd.conf and the option of the agent that say so.
+// channel asks how the collector reaches the daemon. It returns the corresponding
+// fields of pmcd.conf and option of the agent.
 func (p *procedure) channel() (how, option string, err error) {
 	kind := "pipe"
 	if p.is("socket_opt") {
@@ -245,12 +245,12 @@ func (p *procedure) help(ctx context.Context) error {
 		return err
 	}
 	if status, out := call(ctx, p.env, "newhelp", "-n", names, "-o", path, source); status != 0 || out != "" {
-		p.printf("%s", out) // as newhelp in a script, whose status does not count
+		p.printf("%s", out) // as newhelp in a script, whose status is ignored
 	}
 	return nil
 }
 
-// path returns where a file of the agent is.
+// path returns the path of a file of the agent.
 func (p *procedure) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -258,8 +258,8 @@ func (p *procedure) path(name string) string {
 	return filepath.Join(p.v["pmda_dir"], name)
 }
 
-// names makes a file with the names of the sources as a whole name space, in a
-// folder of its own that clean removes.
+// names creates a file with the names of the sources as a complete name space, in its
+// own directory, which clean removes.
 func (p *procedure) names(sources ...string) (path string, clean func(), err error) {
 	var text []byte
 	for _, s := range sources {
@@ -299,7 +299,7 @@ func (p *procedure) source(name string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// sources returns the names that go into the name space and the files they are in.
+// sources returns the names to add to the name space and their files.
 func (p *procedure) sources() (names, files []string) {
 	names = strings.Fields(p.v["pmns_name"])
 	for _, n := range names {
@@ -312,7 +312,7 @@ func (p *procedure) sources() (names, files []string) {
 	return names, files
 }
 
-// checkNames refuses names that cannot be read before anything is changed.
+// checkNames rejects unreadable names before anything is changed.
 func (p *procedure) checkNames(ctx context.Context) error {
 	names, files := p.sources()
 	if len(names) == 0 {
@@ -350,7 +350,7 @@ func (p *procedure) checkNames(ctx context.Context) error {
 	return nil
 }
 
-// lock keeps others from the name space.
+// lock locks the name space.
 func (p *procedure) lock(ctx context.Context) (unlock func()) {
 	if status, out := call(ctx, p.env, "lockpmns", p.v["namespace"]); status != 0 {
 		p.printf("%s", out)
@@ -358,8 +358,7 @@ func (p *procedure) lock(ctx context.Context) (unlock func()) {
 	return func() { call(context.WithoutCancel(ctx), p.env, "unlockpmns", p.v["namespace"]) }
 }
 
-// addNames puts the agent's names into the name space, in place of those it has
-// there.
+// addNames replaces the agent's names in the name space.
 func (p *procedure) addNames(ctx context.Context) error {
 	path := p.v["namespace"]
 	defer p.lock(ctx)()
@@ -389,7 +388,7 @@ func (p *procedure) addNames(ctx context.Context) error {
 	return nil
 }
 
-// delete takes a name out of the name space, if it is there.
+// delete removes a name from the name space, if it exists.
 func (p *procedure) delete(ctx context.Context, name string) (was bool, err error) {
 	status, out := call(ctx, p.env, "pmnsdel", "-n", p.v["namespace"], name)
 	switch {
@@ -401,7 +400,7 @@ func (p *procedure) delete(ctx context.Context, name string) (was bool, err erro
 	return false, p.sayf("%s: failed to delete \"%s\" from the PMNS\n%s", p.v["prog"], name, strings.TrimRight(out, "\n"))
 }
 
-// viewFiles returns the files of the agent with views of a kind, and where they go.
+// viewFiles returns the agent's files with views of a kind, and their destinations.
 func (p *procedure) viewFiles(kind string) (dir string, list []placed, err error) {
 	dir = filepath.Join(p.cfg.Get("PCP_VAR_DIR"), "config", kind)
 	entries, err := os.ReadDir(p.v["pmda_dir"])
@@ -431,8 +430,8 @@ func (p *procedure) addViews(kind string) error {
 	return nil
 }
 
-// cull takes those agents out of pmcd.conf that have the name or the domain, and
-// has the collector end them. It returns how many.
+// cull removes agents with the name or the domain from pmcd.conf, and makes the
+// collector end them. It returns their number.
 func (p *procedure) cull(ctx context.Context) (n int, err error) {
 	c, err := readConf(p.cfg.Get("PCP_PMCDCONF_PATH"))
 	if err != nil {
@@ -469,7 +468,7 @@ func (p *procedure) cull(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// tell has the collector read its files again, and waits until it has begun.
+// tell makes the collector reread its files, and waits until it has begun.
 func (p *procedure) tell(ctx context.Context) (running bool, err error) {
 	before, err := p.hangups(ctx)
 	if err != nil {
@@ -489,13 +488,13 @@ func (p *procedure) tell(ctx context.Context) (running bool, err error) {
 	return true, errors.New("the collector does not say that it has got the signal")
 }
 
-// How long the collector may take to count a signal.
+// Time limit for the collector to count a signal.
 const (
 	tellTries = 100
 	tellPause = 50 * time.Millisecond
 )
 
-// pause sleeps for the seconds that a variable of the script says.
+// pause sleeps for the number of seconds in a variable of the script.
 func (p *procedure) pause(ctx context.Context, name string) error {
 	seconds, err := strconv.ParseFloat(p.v[name], 64)
 	if err != nil || !(seconds >= 0 && seconds <= 3600) {
@@ -507,7 +506,7 @@ func (p *procedure) pause(ctx context.Context, name string) error {
 	return nil
 }
 
-// hangups returns how many signals the collector has had.
+// hangups returns the number of signals that the collector has received.
 func (p *procedure) hangups(ctx context.Context) (uint32, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -530,7 +529,7 @@ func (p *procedure) hangups(ctx context.Context) (uint32, error) {
 	return res.Sets[0].Values[0].As(pcp.TypeU32).Uint32(), nil
 }
 
-// option returns the options that have a tool use the name space of the script.
+// option returns the options that make a tool use the name space of the script.
 func (p *procedure) option() []string {
 	if p.v["namespace"] == filepath.Join(p.cfg.Get("PCP_VAR_DIR"), "pmns", "root") {
 		return nil
@@ -561,7 +560,7 @@ func (p *procedure) appeared(ctx context.Context) error {
 	return nil
 }
 
-// summary counts what pmprobe -i prints.
+// summary counts the metrics and values in the output of pmprobe -i.
 func summary(out, name string) string {
 	warnings, metrics, values := 0, 0, 0
 	for line := range strings.Lines(out) {
@@ -595,14 +594,14 @@ func (p *procedure) remove(ctx context.Context) error {
 	}
 	p.printf("Updating the PMCD control file, and notifying PMCD ...\n")
 	n, err := p.cull(ctx)
-	if err == nil && n == 0 && gone { // else it has been told
+	if err == nil && n == 0 && gone { // else it has been notified
 		_, err = p.tell(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	if err := p.make(ctx, "Removing files ...", "clobber"); err != nil {
-		p.printf("%s: %v\n", p.v["prog"], err) // the agent is gone all the same
+		p.printf("%s: %v\n", p.v["prog"], err) // the agent has been removed anyway
 	}
 	for _, v := range views {
 		_, list, err := p.viewFiles(v)
@@ -632,8 +631,8 @@ func (p *procedure) remove(ctx context.Context) error {
 	return nil
 }
 
-// removeNames takes the agent's names out of the name space, and reports whether
-// there were any.
+// removeNames removes the agent's names from the name space, and reports whether there
+// were any.
 func (p *procedure) removeNames(ctx context.Context) (gone bool, err error) {
 	defer p.lock(ctx)()
 	p.printf("Culling the Performance Metrics Name Space ...\n")

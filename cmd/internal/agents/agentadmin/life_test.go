@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestOracleNewLife takes a new agent from its template to a running collector, the real
-// one, and away again, by its Makefile and without a network; dbpmda asks it before.
+// TestOracleNewLife takes a new agent from its template to a real running collector and
+// removes it again, by its Makefile and without a network; dbpmda queries it before.
 func TestOracleNewLife(t *testing.T) {
 	oracle.Require(t)
 	if _, err := exec.LookPath("make"); err != nil {
@@ -23,8 +23,8 @@ func TestOracleNewLife(t *testing.T) {
 	dir := generate(t, "files")
 	goTool(t, dir, "build", "-o", filepath.Join(dir, "pmdafiles"), ".")
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd"}})
-	// All that the tool changes is the collector's own. In the foreground that
-	// writes no number of its process.
+	// The tool only changes the collector's own files. In the foreground the collector
+	// writes no PID file.
 	private := append(slices.Clone(d.Env), "PMNS_DEFAULT="+d.PMNS, "PCP_VAR_DIR="+filepath.Join(d.Dir, "var"))
 	if err := os.WriteFile(filepath.Join(d.Dir, "run", "pmcd.pid"), []byte(fmt.Sprintln(d.PID())), 0o644); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestOracleNewLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	// The wrapper's first word, agent, is for the program of all commands.
+	// The wrapper's first word, agent, is an argument of the combined program.
 	wrapper := "#!/bin/sh\nshift\nexec " + filepath.Join(bin, "agent") + " \"$@\"\n"
 	for _, err := range []error{
 		os.Symlink(self, filepath.Join(bin, "agent")),

@@ -19,7 +19,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
-// listTimeout is how long the collector may take to tell what runs.
+// listTimeout is the time limit for the collector to report its agents.
 const listTimeout = 10 * time.Second
 
 var listCommand = &cli.Command{
@@ -45,12 +45,12 @@ them run.`,
 	Run:         runList,
 }
 
-// A row is one agent of the list.
+// A row is an agent of the list.
 type row struct {
 	Domain  int    `json:"domain"`
 	Name    string `json:"agent"`
 	How     string `json:"how"`     // "in process", "pipe", "socket", "dso"
-	State   string `json:"state"`   // "running", ...; "unknown" if no collector tells
+	State   string `json:"state"`   // "running", ...; "unknown" without a collector
 	Running *bool  `json:"running"` // nil: unknown
 	Comment string `json:"comment,omitempty"`
 }
@@ -106,7 +106,7 @@ func runList(ctx context.Context, env *cli.Env) int {
 	return status
 }
 
-// usual returns the agents that a collector without a configuration runs.
+// usual returns the agents of a collector without a configuration.
 func usual() []string {
 	var names []string
 	for _, b := range agent.Builtins() {
@@ -117,7 +117,7 @@ func usual() []string {
 	return names
 }
 
-// An agentState is what a collector says about one agent.
+// An agentState is a collector's state of an agent.
 type agentState struct{ domain, kind, status int }
 
 // agentStates asks the collector for its agents.
@@ -170,7 +170,7 @@ func statesOf(ctx context.Context, c *pmapi.Context) (map[string]agentState, err
 	return states, nil
 }
 
-// whyNot says when an agent of this program runs that does not.
+// whyNot returns a hint how to run an inactive agent of this program.
 func whyNot(b builtin.Spec) string {
 	enable := fmt.Sprintf("\"pcp agent enable %s\" has pmcd run it", b.Name)
 	switch {
@@ -182,7 +182,7 @@ func whyNot(b builtin.Spec) string {
 	return "; pcp up runs it, " + enable
 }
 
-// rows makes the list: the file's agents, this program's, and what else runs.
+// rows makes the list: the file's agents, this program's, and others that are running.
 func rows(c *confFile, states map[string]agentState) []row {
 	var list []row
 	seen := make(map[string]bool)
@@ -255,8 +255,8 @@ func configuredRow(spec conf.Agent) row {
 	return r
 }
 
-// setState says what the collector says; an agent that is not configured need
-// not run.
+// setState sets the state from the collector; an agent that is not configured need not
+// run.
 func (r *row) setState(states map[string]agentState, configured bool) {
 	if states == nil {
 		r.State = "unknown"

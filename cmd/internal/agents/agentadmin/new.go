@@ -17,10 +17,10 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// defaultDomain is that of a new agent: as far as is known it is free.
+// defaultDomain is the domain of a new agent, which is not known to be in use.
 const defaultDomain = 400
 
-// maxName bounds the name of an agent, so that it can be that of a file.
+// maxName is the maximum length of an agent's name, so that it is valid as a file name.
 const maxName = 64
 
 var newCommand = &cli.Command{
@@ -98,7 +98,7 @@ func runNew(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// checkNew tells what is wrong with the name and numbers of a new agent.
+// checkNew checks the name and numbers of a new agent.
 func checkNew(name, module string, domain int) error {
 	if !pmns.ValidName(name) || strings.ContainsAny(name, ".") || strings.ToLower(name) != name || len(name) > maxName {
 		return fmt.Errorf("%q cannot be the name of a new agent: it must be small letters, digits and underscores, %d at most, and begin with a letter", name, maxName)
@@ -117,11 +117,11 @@ func checkNew(name, module string, domain int) error {
 	return nil
 }
 
-// A newFile is one file of a new agent.
+// A newFile is a file of a new agent.
 type newFile struct{ name, text string }
 
 func newFiles(name string, domain int, trivial bool) []newFile {
-	// The name of the type must be neither a keyword nor one that is used.
+	// The name of the type must be neither a keyword nor already in use.
 	fill := strings.NewReplacer("@NAME@", name, "@TYPE@", name+"Agent", "@DOMAIN@", strconv.Itoa(domain))
 	text := func(template string) string {
 		b, err := templates.ReadFile("template/" + template + ".txt")
@@ -142,12 +142,12 @@ func newFiles(name string, domain int, trivial bool) []newFile {
 	}
 }
 
-// ourModule is the module that agents are written with.
+// ourModule is the module that agents import.
 const ourModule = "github.com/go-pcp/pcp"
 
-// modFiles returns the go.mod of a new agent, and its go.sum if that is known:
-// with a checkout of our module, which takes the place of a published version,
-// both follow from the files there and nothing must be fetched.
+// modFiles returns the go.mod of a new agent, and its go.sum if known: with a checkout
+// of our module, which replaces a published version, both are derived from the files
+// there and nothing must be fetched.
 func modFiles(module, version, checkout string) (goMod, goSum string, err error) {
 	mod := "module " + module + "\n\ngo 1.26.0\n"
 	published := regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`).MatchString(version)
@@ -175,15 +175,15 @@ func modFiles(module, version, checkout string) (goMod, goSum string, err error)
 		version = "v0.0.0"
 	}
 	mod += "\nrequire " + ourModule + " " + version + "\n\nreplace " + ourModule + " => " + strconv.Quote(checkout) + "\n"
-	// What it requires, the agent requires as well, in the same versions.
+	// The agent has the same requirements, in the same versions.
 	for _, block := range regexp.MustCompile(`(?ms)^require \(\n.*?^\)\n`).FindAll(theirs, -1) {
 		mod += "\n" + string(block)
 	}
 	return mod, string(sum), nil
 }
 
-// writeNew writes files into dir, which it makes; no file may be there. After
-// an error those that were written are gone again.
+// writeNew writes files into dir, which it creates; the files must not exist. On an
+// error it removes the files written so far.
 func writeNew(dir string, files []newFile) (err error) {
 	for _, f := range files {
 		path := filepath.Join(dir, f.name)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// generate writes a new agent that is built with this checkout.
+// generate writes a new agent that builds with this checkout.
 func generate(t *testing.T, args ...string) (dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "agent") // PCP's user must be able to read it
@@ -43,8 +43,8 @@ func goTool(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// TestNew builds what new writes, runs its own tests, and has
-// the agent tested as its author would.
+// TestNew builds an agent written by new, runs its tests, and tests the agent as its
+// author would.
 func TestNew(t *testing.T) {
 	for _, form := range []struct {
 		name string

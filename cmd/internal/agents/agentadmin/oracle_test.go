@@ -29,7 +29,7 @@ func agentTool(t *testing.T, env []string, args ...string) (out string, status i
 	return b.String(), status
 }
 
-// TestOracle has an agent in C tested, and one in a real collector listed.
+// TestOracle tests an agent written in C, and lists the agent in a real collector.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "simple"}})
@@ -43,7 +43,7 @@ func TestOracle(t *testing.T) {
 		t.Errorf("pcp agent test of the C agent: %s", out)
 	}
 	for line := range strings.Lines(out) {
-		if strings.HasPrefix(line, "problem: ") && !strings.Contains(line, "help text") { // whose file may not be installed
+		if strings.HasPrefix(line, "problem: ") && !strings.Contains(line, "help text") { // its file may not be installed
 			t.Error(line)
 		}
 	}
@@ -54,7 +54,7 @@ func TestOracle(t *testing.T) {
 		t.Errorf("pcp agent list: status %d\n%s", status, out)
 	}
 
-	// What enable writes the real collector reads.
+	// The real collector reads the lines that enable writes.
 	for _, args := range [][]string{
 		{"enable", "-c", conf, "simple"},
 		{"enable", "-c", conf, "--notready", "odd", "/bin/true", "-d", "400", "two words", "a#b", `say "x"`},

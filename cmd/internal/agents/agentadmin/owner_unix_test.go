@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// edit disables the agent a in a new file that prepare was given.
+// edit disables the agent a in a new file after calling prepare on it.
 func edit(t *testing.T, prepare func(path string) error) (path, out string, status int) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pmcd.conf")

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// maxNames is how many metrics of an agent are looked at.
+	// maxNames is the maximum number of an agent's metrics that are examined.
 	maxNames = 100_000
-	// fetchBatch is how many metrics are fetched at a time.
+	// fetchBatch is the number of metrics per fetch.
 	fetchBatch = 128
-	// maxAsides is how many PDUs an agent may send before an answer.
+	// maxAsides is the maximum number of PDUs that an agent may send before an answer.
 	maxAsides = 16
 )
 
-// A fatalError ends a test: after it the agent's answers would be to other
-// questions.
+// A fatalError ends a test: after it the agent's answers would belong to other
+// requests.
 type fatalError struct {
 	text string
 	err  error
@@ -47,7 +47,7 @@ type probe struct {
 	indoms  map[pcp.InDom]*domain
 }
 
-// A metric is one that the agent should have.
+// A metric is a metric that the agent should have.
 type metric struct {
 	name string
 	id   pcp.PMID
@@ -68,8 +68,8 @@ func newProbe(t *tester, c *agentlink.Conn, rep *report) *probe {
 	}
 }
 
-// run asks everything. What it finds is in the report; the error is what ended
-// it early, and is there, too.
+// run makes all requests. Its findings are in the report, as is the error that ended it
+// early, which it returns.
 func (p *probe) run(tree *pmns.Tree) error {
 	err := p.handshake()
 	for _, step := range []func() error{
@@ -102,7 +102,7 @@ func (p *probe) lost(err error, waiting string) error {
 	return &fatalError{fmt.Sprintf("cannot be asked for %s: %v", waiting, err), err}
 }
 
-// receive reads a PDU. Errors that tell about the agent's state are taken in.
+// receive reads a PDU. It handles error PDUs that announce the agent's state.
 func (p *probe) receive(waiting string) (h wire.Header, body []byte, ready bool, err error) {
 	for range maxAsides {
 		if h, body, err = p.conn.Receive(p.limit); err != nil {
@@ -126,7 +126,7 @@ func (p *probe) receive(waiting string) (h wire.Header, body []byte, ready bool,
 	return h, nil, ready, &fatalError{"sends notices without end instead of " + waiting, nil}
 }
 
-// handshake waits for the agent to say which protocol it has, and answers.
+// handshake waits for the agent to announce its protocol, and answers.
 func (p *probe) handshake() error {
 	const waiting = "the version of its protocol, which comes first"
 	h, body, err := p.conn.Receive(p.limit)
@@ -165,7 +165,7 @@ func (p *probe) ask(req, ans wire.PDU, waiting string) error {
 			h, body, ready, err = p.receive(waiting) // it was ready all the time
 		}
 		if errors.Is(err, pcp.ErrPMDANotReady) {
-			// It asks for patience, and says when it is ready.
+			// It asks for patience, and announces when it is ready.
 			if _, _, ready, err = p.receive("word that it is ready"); err == nil && !ready {
 				err = p.lost(pcp.ErrIPC, "word that it is ready")
 			}
@@ -188,14 +188,14 @@ func (p *probe) ask(req, ans wire.PDU, waiting string) error {
 	return &fatalError{"says again and again that it is not ready", nil}
 }
 
-// fatal reports whether err ends the test.
+// fatal reports whether err must end the test.
 func fatal(err error) bool {
 	_, ok := errors.AsType[*fatalError](err)
 	return ok
 }
 
-// find finds the names of the agent's metrics: in tree, else from itself, else
-// in the installed name space.
+// find finds the names of the agent's metrics: in tree, else from the agent, else in
+// the installed name space.
 func (p *probe) find(tree *pmns.Tree) error {
 	if tree != nil {
 		if err := p.fromTree(tree); err != nil {
@@ -299,7 +299,7 @@ func (p *probe) fromAgent(root string) error {
 	return nil
 }
 
-// describe asks for the descriptors and help texts.
+// describe requests the descriptors and help texts.
 func (p *probe) describe() error {
 	for i := range p.metrics {
 		m := &p.metrics[i]
@@ -343,7 +343,7 @@ func (p *probe) checkDesc(m *metric) bool {
 	return len(p.rep.Problems) == before
 }
 
-// text asks for both help texts. One line is what everything needs.
+// text requests both help texts. Everything needs a one-line text.
 func (p *probe) text(name string, ident uint32, kind pcp.TextKind) error {
 	var ans wire.Text
 	err := p.ask(&wire.TextReq{Ident: ident, Kind: kind | pcp.TextOneLine}, &ans, "the help text of "+name)

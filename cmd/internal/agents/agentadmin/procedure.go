@@ -32,7 +32,8 @@ Questions go to standard output, and the answers come from standard input.`,
 	Run:         runProcedure,
 }
 
-// variables are those that a script may give, by whether they are true or false.
+// variables are the variables that a script may set, mapped to whether they are
+// booleans.
 var variables = map[string]bool{
 	"set": false, "prog": false, "iam": false, "domain": false, "SYMDOM": false, "namespace": false,
 	"dso_opt": true, "perl_opt": true, "python_opt": true, "daemon_opt": true, "pipe_opt": true, "socket_opt": true,
@@ -42,7 +43,7 @@ var variables = map[string]bool{
 	"configdir": false, "configfile": false, "default_configfile": false,
 }
 
-// A procedure is one step of an Install or Remove script.
+// A procedure is a step of an Install or Remove script.
 type procedure struct {
 	env  *cli.Env
 	o    *source.Options
@@ -51,7 +52,7 @@ type procedure struct {
 	sets strings.Builder   // assignments that the script reads
 }
 
-// errSaid ends a step that has said why.
+// errSaid ends a step that has reported the reason.
 var errSaid = errors.New("said")
 
 func runProcedure(ctx context.Context, env *cli.Env) int {
@@ -102,7 +103,7 @@ func runProcedure(ctx context.Context, env *cli.Env) int {
 
 func (p *procedure) is(name string) bool { return p.v[name] == "true" }
 
-// set gives the script a variable.
+// set sets a variable of the script.
 func (p *procedure) set(name, value string) {
 	p.v[name] = value
 	fmt.Fprintf(&p.sets, "%s=%s\n", name, shellQuote(value))
@@ -110,7 +111,7 @@ func (p *procedure) set(name, value string) {
 
 func (p *procedure) printf(format string, args ...any) {
 	fmt.Fprintf(p.env.Stdout, format, args...)
-	p.env.FlushOut() // before what make prints
+	p.env.FlushOut() // before the output of make
 }
 
 // sayf prints why the step ends.
@@ -119,11 +120,11 @@ func (p *procedure) sayf(format string, args ...any) error {
 	return errSaid
 }
 
-// maxAnswer is how long an answer can be, in bytes.
+// maxAnswer is the maximum length of an answer in bytes.
 const maxAnswer = 4096
 
-// ask asks a question and returns the answer, "" at the end of the input. What
-// follows the line is left to the script.
+// ask asks a question and returns the answer, "" at the end of the input. It leaves the
+// input after the line to the script.
 func (p *procedure) ask(format string, args ...any) (answer string, err error) {
 	p.printf(format, args...)
 	var b [1]byte
@@ -152,7 +153,7 @@ func (p *procedure) ask(format string, args ...any) (answer string, err error) {
 	return answer, nil
 }
 
-// choose asks until the answer is one of a list; none is the first.
+// choose asks until the answer is in a list; an empty answer means the first.
 func (p *procedure) choose(list []string, again, format string, args ...any) (string, error) {
 	for {
 		answer, err := p.ask(format, args...)
@@ -166,7 +167,7 @@ func (p *procedure) choose(list []string, again, format string, args ...any) (st
 	}
 }
 
-// setup checks where the script is, and reads the domain from domain.h.
+// setup checks the location of the script, and reads the domain from domain.h.
 func (p *procedure) setup(context.Context) error {
 	iam, dir := p.v["iam"], p.v["pmda_dir"]
 	if err := p.plain(iam); err != nil {
@@ -205,7 +206,7 @@ func (p *procedure) setup(context.Context) error {
 
 const noModules = "Error: agents in Perl and Python are not supported: they need modules of the C implementation"
 
-// plain refuses a name that cannot be that of an agent, a file and a metric.
+// plain rejects a name that is not valid for an agent, a file and a metric.
 func (p *procedure) plain(iam string) error {
 	if iam == "" {
 		return p.sayf("Botch: must define $iam before calling pmdaSetup()")
@@ -218,7 +219,7 @@ func (p *procedure) plain(iam string) error {
 	return nil
 }
 
-// chooseConfig asks for a configuration file and copies it to where the agent
+// chooseConfig asks for a configuration file and copies it to the place where the agent
 // looks for it. configfile is "" if none was chosen.
 func (p *procedure) chooseConfig(context.Context) error {
 	dest := filepath.Join(p.v["configdir"], p.v["iam"]+".conf")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWriteWholeReplacesLinks does not write through a link at the name of an
-// agent's file.
+// TestWriteWholeReplacesLinks checks that a link in place of an agent's file is not
+// written through.
 func TestWriteWholeReplacesLinks(t *testing.T) {
 	dir := t.TempDir()
 	precious, path := filepath.Join(dir, "precious"), filepath.Join(dir, "help")

@@ -27,8 +27,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TestMain makes this program the tool, one of our agents, or one that is
-// wrong, by the name after which it is called.
+// TestMain makes this program act as the tool, one of our agents, or a faulty agent, by
+// the name it is called by.
 func TestMain(m *testing.M) {
 	programs := map[string]func(){
 		"pmdasilent":  silent,
@@ -90,7 +90,7 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("mode of %s is %s", args[0], got)
 				}
 			},
-			// plain makes a file the same wherever it was made.
+			// plain removes the differences between files made in different places.
 			"plain": func(ts *testscript.TestScript, _ bool, args []string) {
 				text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "$WORK")
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
@@ -134,7 +134,7 @@ func collect(env *testscript.Env) (string, error) {
 	return socket, nil
 }
 
-// fakeCollector tells that it has got a SIGHUP.
+// fakeCollector reports that it has received a SIGHUP.
 func fakeCollector() {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -143,8 +143,8 @@ func fakeCollector() {
 	fmt.Println("SIGHUP")
 }
 
-// TestReload has a collector told that its configuration has changed, and no other
-// process.
+// TestReload checks that the collector, and no other process, is notified of a changed
+// configuration.
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

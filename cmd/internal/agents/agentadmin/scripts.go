@@ -23,7 +23,7 @@ var (
 	procScript string
 )
 
-// scriptMark is in the files that "pcp agent scripts" makes and may replace.
+// scriptMark marks the files that "pcp agent scripts" creates and may replace.
 const scriptMark = `# Made by "pcp agent scripts", which replaces it when it is called again.`
 
 var scriptsCommand = &cli.Command{
@@ -92,7 +92,7 @@ func runScripts(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// replaceable returns an error if the file at path is not one of ours.
+// replaceable returns an error unless the file at path is ours.
 func replaceable(path string) error {
 	text, err := readLimited(path)
 	switch {
@@ -106,8 +106,8 @@ func replaceable(path string) error {
 	return nil
 }
 
-// linkCommands makes links in dir to the classic names of commands that are in
-// neither folder, and returns how many.
+// linkCommands creates links in dir for the classic names of commands that are in
+// neither directory, and returns their number.
 func linkCommands(ctx context.Context, env *cli.Env, target, bin, dir string) (n int, err error) {
 	status, names := call(ctx, env, "links", "-l")
 	if status != 0 {
@@ -131,8 +131,8 @@ func linkCommands(ctx context.Context, env *cli.Env, target, bin, dir string) (n
 	return n, nil
 }
 
-// call runs another command of this program by its name and returns its exit status
-// and all that it prints.
+// call runs another command of this program by its name and returns its exit status and
+// output.
 func call(ctx context.Context, env *cli.Env, name string, args ...string) (status int, out string) {
 	c := cli.Find(env.Commands, name)
 	if c == nil {
@@ -149,5 +149,5 @@ func call(ctx context.Context, env *cli.Env, name string, args ...string) (statu
 	return status, b.String()
 }
 
-// shellQuote returns s as one word of a shell.
+// shellQuote quotes s as a single shell word.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

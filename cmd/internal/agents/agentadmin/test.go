@@ -22,7 +22,7 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// answerTimeout is how long a collector waits for an agent's answer.
+// answerTimeout is a collector's time limit for an agent's answer.
 const answerTimeout = pmcd.DefaultAgentTimeout
 
 var testCommand = &cli.Command{
@@ -47,7 +47,7 @@ var testCommand = &cli.Command{
 	Run:         runTest,
 }
 
-// A tester is what the arguments of "agent test" say.
+// A tester holds the arguments of "agent test".
 type tester struct {
 	env     *cli.Env
 	path    string // of the configuration
@@ -100,7 +100,7 @@ func runTest(ctx context.Context, env *cli.Env) int {
 	return t.print(rep)
 }
 
-// test starts the agent that the arguments mean and asks it.
+// test starts the agent that the arguments select and queries it.
 func (t *tester) test(ctx context.Context, args []string, tree *pmns.Tree) (*report, error) {
 	b, command, err := t.find(args)
 	if err != nil {
@@ -131,7 +131,7 @@ func (t *tester) test(ctx context.Context, args []string, tree *pmns.Tree) (*rep
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stderr = t.env.ChildStderr()
-	cmd.WaitDelay = time.Second // for what its children may still write
+	cmd.WaitDelay = time.Second // for output of its children
 	c, err := agentlink.Start(cmd)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (t *tester) test(ctx context.Context, args []string, tree *pmns.Tree) (*rep
 	return rep, nil
 }
 
-// find returns the agent of this program that args mean, or a command.
+// find returns the agent of this program that args select, or a command.
 func (t *tester) find(args []string) (b builtin.Spec, command []string, err error) {
 	name := args[0]
 	if strings.Contains(name, "/") {
@@ -197,13 +197,13 @@ func (t *tester) configured(spec conf.Agent) (b builtin.Spec, command []string, 
 	return b, nil, fmt.Errorf("agent %s is reached by a socket, which is not supported: name its command, with options for a pipe", spec.Name)
 }
 
-// A finding is something to tell about the agent.
+// A finding is a remark about the agent.
 type finding struct {
-	Subject string `json:"subject,omitempty"` // metric or instance domain; "" is the agent itself
+	Subject string `json:"subject,omitempty"` // metric or instance domain; "" means the agent itself
 	Text    string `json:"text"`
 }
 
-// A report is what a test finds.
+// A report is the result of a test.
 type report struct {
 	Agent    string    `json:"agent"`
 	Domain   int       `json:"domain"`

@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// instances asks for the members of all instance domains, and whether numbers
-// and names lead to each other.
+// instances requests the members of all instance domains, and checks that numbers and
+// names map to each other.
 func (p *probe) instances() error {
 	ids := make([]pcp.InDom, 0, len(p.indoms))
 	for id := range p.indoms {
@@ -68,7 +68,7 @@ func (p *probe) list(id pcp.InDom) ([]pcp.Instance, error) {
 	return ans.Instances, err
 }
 
-// lookUp asks for one instance by its name and by its number. It may have gone
+// lookUp requests one instance by its name and by its number. It may have been removed
 // since it was listed.
 func (p *probe) lookUp(id pcp.InDom, subject string, in pcp.Instance) error {
 	var ans wire.Instance
@@ -142,7 +142,7 @@ func (p *probe) fetch() error {
 	return nil
 }
 
-// fetchThese fetches some metrics together and checks what comes.
+// fetchThese fetches some metrics together and checks the result.
 func (p *probe) fetchThese(list []metric) error {
 	ids := make([]pcp.PMID, len(list))
 	for i, m := range list {
@@ -243,7 +243,7 @@ func (p *probe) checkType(m metric, format pcp.ValFmt, v pcp.Value, of string) b
 	return true
 }
 
-// clear lists the instance domains of doubts once more: there may be new ones.
+// clear lists the instance domains of doubts again, since there may be new instances.
 func (p *probe) clear(doubts []doubt) error {
 	asked := make(map[pcp.InDom]bool)
 	for _, d := range doubts {

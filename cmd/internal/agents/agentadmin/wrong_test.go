@@ -13,10 +13,10 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// silent is an agent that never says anything.
+// silent is an agent that never sends anything.
 func silent() { io.Copy(io.Discard, os.Stdin) }
 
-// stuck is one that does not end either.
+// stuck is an agent that also does not end.
 func stuck() { time.Sleep(time.Hour) }
 
 func chatter() {
@@ -24,7 +24,7 @@ func chatter() {
 	silent()
 }
 
-// odd is an agent that does wrong what can be done wrong.
+// odd is an agent that makes every possible mistake.
 func odd() {
 	d := &pmda.Daemon{Name: "pmdaodd", Domain: 400, LogFile: os.DevNull, KeepUser: true, New: func(domain int, _ *slog.Logger) (pmda.Agent, error) {
 		a := &oddAgent{tree: pmns.New()}

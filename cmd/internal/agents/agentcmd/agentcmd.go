@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Commands returns a command for each agent that can be a program of its own.
+// Commands returns a command for each agent that can be a separate program.
 func Commands() []*cli.Command {
 	var list []*cli.Command
 	for _, b := range agent.Builtins() {
@@ -45,7 +45,7 @@ func command(b builtin.Spec) *cli.Command {
 	}
 }
 
-// options returns the options of d as the table of commands has them.
+// options returns the options of d for the table of commands.
 func options(d *pmda.Daemon) []cli.Option {
 	var list []cli.Option
 	for _, o := range d.Options() {
@@ -54,7 +54,7 @@ func options(d *pmda.Daemon) []cli.Option {
 	return list
 }
 
-// doc is what the manual says of an agent's command.
+// doc returns the manual text of an agent's command.
 func doc(b builtin.Spec) string {
 	notReady := ""
 	if b.Program.StartsNotReady {
@@ -69,7 +69,7 @@ A line of pmcd.conf for it is
     %[1]s %[2]d pipe binary%[3]s PATH/pmda%[1]s -d %[2]d`, b.Name, b.Domain, notReady)
 }
 
-// synopsis is the usage line of an agent that takes arguments, else "".
+// synopsis returns the usage line of an agent that takes arguments, else "".
 func synopsis(b builtin.Spec) string {
 	if b.Program.Args == "" {
 		return ""
@@ -77,7 +77,7 @@ func synopsis(b builtin.Spec) string {
 	return "[options] " + b.Program.Args
 }
 
-// daemon returns the program of b. Only to run it needs env.
+// daemon returns the program of b. Only running it requires env.
 func daemon(b builtin.Spec, env *cli.Env) *pmda.Daemon {
 	var args, given []string
 	var settings []builtin.Setting

@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// BenchmarkFetch measures one fetch from an agent at the end of a pipe, the C
-// agent simple and ours, without a collector between.
+// BenchmarkFetch measures one fetch from an agent through a pipe, the C agent simple
+// and ours, without a collector.
 func BenchmarkFetch(b *testing.B) {
 	oracle.Require(b)
 	c, dir := theirs(b), links(b)

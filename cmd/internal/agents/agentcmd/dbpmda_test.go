@@ -13,9 +13,9 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// session is what a person debugging an agent asks it; dbpmda(1) shows every
-// answer as it came. It does not ask for labels of instances while the profile
-// selects none: the C library then sends a set of no instance.
+// session has the requests of a person debugging an agent; dbpmda(1) shows every answer
+// unchanged. It does not request labels of instances while the profile selects none:
+// the C library then sends a set without an instance.
 const session = `getdesc on
 desc 253.0.0
 desc 253.0.1
@@ -75,7 +75,7 @@ status
 close
 `
 
-// TestOracleDbpmda has the C debugger of agents talk to the C agent and to ours.
+// TestOracleDbpmda runs the C debugger of agents on the C agent and on ours.
 func TestOracleDbpmda(t *testing.T) {
 	oracle.Require(t)
 	c := theirs(t) // for its agent and name space
@@ -93,11 +93,10 @@ func TestOracleDbpmda(t *testing.T) {
 }
 
 // varies matches what differs between two runs: addresses, process ids, times, and the values
-// of simple.now (second, minute, hour), which dbpmda shows when it stores.
+// of simple.now (second, minute, hour), which dbpmda prints on a store.
 var varies = regexp.MustCompile(`253\.2\.4 \[\d\]: \d+ -> |0x[0-9a-f]{6,}|pid: \d+|timestamp: \S+ \S+|\b\d\d:\d\d:\d\d\.\d+`)
 
-// debug has dbpmda open an agent and do what a session says; it returns all
-// that is printed.
+// debug makes dbpmda open an agent and execute a session; it returns the output.
 func debug(t *testing.T, c side, agent, pmdas, domain, session string) string {
 	t.Helper()
 	dbpmda := oracle.Path("dbpmda")
@@ -108,7 +107,7 @@ func debug(t *testing.T, c side, agent, pmdas, domain, session string) string {
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(oracle.Env(), c.Env...)
 	cmd.Env = append(cmd.Env, "PCP_PMDAS_DIR="+pmdas)
-	// Root, to be allowed to read what the test made.
+	// Root, to have permission to read the test's files.
 	cmd.Stdin = strings.NewReader("open pipe " + agent + " -d " + domain + " -U root -l agent.log\n" + session)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// loadCommand is genload, which comes with the agent txmon.
+// loadCommand is genload, which is part of the agent txmon.
 var loadCommand = &cli.Command{
 	Name: "genload", Link: "genload",
 	Group:    cli.AgentPrograms,
@@ -32,14 +32,14 @@ var loadCommand = &cli.Command{
 	},
 }
 
-// A load is what genload is to make.
+// A load is the load that genload generates.
 type load struct {
-	count int     // transactions in all, negative for no end
+	count int     // total number of transactions, negative for no limit
 	tps   float64 // transactions a second
 	mean  float64 // of the mean times of the types, in seconds
 }
 
-// Limits of what can be asked for.
+// Limits of the arguments.
 const (
 	maxTPS  = 1e6
 	maxMean = 1e9
@@ -88,8 +88,8 @@ func (l *load) parse(env *cli.Env) bool {
 	return true
 }
 
-// genload asks types for the types of transactions, makes a mean time for each,
-// and then records transactions of all of them every second.
+// genload gets the types of transactions from types, makes up a mean time for each, and
+// then records transactions of all of them every second.
 func genload(ctx context.Context, env *cli.Env, types func(context.Context) ([]string, error), sleep func(context.Context, time.Duration) bool) int {
 	var l load
 	if !l.parse(env) {
@@ -150,8 +150,8 @@ func genload(ctx context.Context, env *cli.Env, types func(context.Context) ([]s
 	return 0
 }
 
-// pick chooses one of n types: the first half the time, and each other half as
-// often as the one before; the last has what remains.
+// pick chooses one of n types: the first half the time, and each other half as often as
+// the one before; the last gets the rest.
 func pick(n int) int {
 	i := 0
 	for i < n-1 && rand.IntN(2) == 1 {

@@ -11,7 +11,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestOracleGenload has a real collector tell the types, and count what is recorded.
+// TestOracleGenload gets the types from a real collector, which counts the recorded
+// transactions.
 func TestOracleGenload(t *testing.T) {
 	oracle.Require(t)
 	dir := links(t)

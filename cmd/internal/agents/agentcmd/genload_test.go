@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TestGenload has made-up transactions recorded without waiting for them.
+// TestGenload records made-up transactions without waiting for them.
 func TestGenload(t *testing.T) {
 	key := 0x20000000 | os.Getpid()
 	types := []string{"query", "update", "purge"}
@@ -68,7 +68,7 @@ func TestGenload(t *testing.T) {
 			t.Errorf("%s takes no time: %+v", typ.Name, typ)
 		}
 	}
-	// Without -n there is no end to it, at ten a second.
+	// Without -n there is no limit, at ten a second.
 	if status, slept, _, _ := run(types, nil, 5); status != 1 || slept != 5 {
 		t.Errorf("status %d, slept %d times", status, slept)
 	}
@@ -121,7 +121,7 @@ func TestGenload(t *testing.T) {
 	}
 }
 
-// TestGenloadPick has each type come up half as often as the one before.
+// TestGenloadPick checks that each type is picked half as often as the one before.
 func TestGenloadPick(t *testing.T) {
 	seen := map[int]int{}
 	for range 10000 {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestLinuxAllAccess starts pmdalinux with and without the option -A, which stock
-// configurations have, and asks for what is otherwise for root only.
+// configurations have, and requests metrics that are otherwise for root only.
 func TestLinuxAllAccess(t *testing.T) {
 	tree, err := filepath.Abs("../../../../internal/agent/linux/testdata/odd")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestMain makes this program the command after which it is called, so that a
+// TestMain makes this program act as the command by whose name it is called, so that a
 // real collector can start our agents.
 func TestMain(m *testing.M) {
 	if c := cli.Find(agentcmd.Commands(), filepath.Base(os.Args[0])); c != nil {
@@ -31,9 +31,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// links makes a directory with our agents, and their configuration in the
-// place where PCP_PMDAS_DIR has it. Agents that root starts run as PCP's user,
-// who must be able to read it.
+// links creates a directory with our agents, and their configuration in the place that
+// PCP_PMDAS_DIR uses. Agents started by root run as PCP's user, who must be able to
+// read it.
 func links(t testing.TB) (dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -79,7 +79,7 @@ trivial {
 }
 `
 
-// A side is a real collector with one kind of agents, and their configuration.
+// A side is a real collector with either kind of agents, and their configuration.
 type side struct {
 	*oracle.PMCD
 	conf string // path of simple.conf
@@ -115,8 +115,8 @@ var (
 	oneLine     = regexp.MustCompile(`\[.+\]$`)
 )
 
-// steady replaces what cannot be the same twice: times of day, processor
-// times, and help text, which is in our own words.
+// steady replaces output that varies: times of day, processor times, and help text,
+// which is in our own words.
 func steady(out string) string {
 	out = helpText.ReplaceAllString(out, "Help: some$1")
 	var lines []string
@@ -142,8 +142,8 @@ func TestOracleAgents(t *testing.T) {
 	c, g := theirs(t), ours(t, ourNames)
 	same := func(tool string, args ...string) string {
 		t.Helper()
-		// The clock may strike between the two. Both are asked again then, so
-		// that they stay in step.
+		// The second may change between the two. Then both are queried again, so that
+		// they stay in step.
 		var diff string
 		var got oracle.Output
 		for try := 0; try == 0 || diff != "" && try < 5; try++ {
@@ -201,7 +201,7 @@ func TestOracleAgents(t *testing.T) {
 		same("pmval", args...)
 	}
 
-	// Stores, those that are refused included.
+	// Stores, including rejected ones.
 	for _, args := range [][]string{
 		{"simple.numfetch", "42"},
 		{"simple.numfetch", "0"},
@@ -236,7 +236,7 @@ func TestOracleAgents(t *testing.T) {
 		}
 		same("pmprobe", "-I", "simple.now")
 	}
-	configure("min\n") // asked for the instances without a fetch
+	configure("min\n") // requested the instances without a fetch
 	same("pmval", "-s", "1", "-i", "min", "simple.now")
 	same("pmval", "-s", "1", "-i", "sec", "simple.now")
 
@@ -282,8 +282,8 @@ func TestOracleNow(t *testing.T) {
 	}
 }
 
-// TestOracleDynamicNames gives the C collector no names but the roots: the
-// agents bring theirs.
+// TestOracleDynamicNames gives the C collector only the names of the roots: the agents
+// provide the others.
 func TestOracleDynamicNames(t *testing.T) {
 	oracle.Require(t)
 	g := ours(t, "root {\n\tsimple\t253:*:*\n\ttrivial\t250:*:*\n}\n")
@@ -303,8 +303,8 @@ func TestOracleDynamicNames(t *testing.T) {
 	}
 }
 
-// TestOracleSockets has the C collector start our agent and connect to it, and
-// looks whom it runs as.
+// TestOracleSockets makes the C collector start our agent and connect to it, and checks
+// the user that it runs as.
 func TestOracleSockets(t *testing.T) {
 	oracle.Require(t)
 	dir := links(t)
@@ -320,8 +320,8 @@ func TestOracleSockets(t *testing.T) {
 				Agents: []string{"pmcd"}, Lines: []string{line}, PMNS: "root {\n\tsimple\t253:*:*\n}\n",
 				Env: []string{"PCP_PMDAS_DIR=" + dir},
 			})
-			// The collector gives a socket agent two seconds to listen. One
-			// that a busy machine makes late gets another chance.
+			// The collector gives a socket agent two seconds to listen. An agent that
+			// is late on a busy machine gets another chance.
 			const want = "simple.numfetch 1\nsimple.color 3\nsimple.now 3\nsimple.time.user 1\nsimple.time.sys 1\n"
 			out := d.Run(t, "pmprobe", "simple")
 			for try := 0; out.Stdout != want && try < 5; try++ {

@@ -20,8 +20,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// rootCommand returns pmdaroot: an agent that beside a collector serves programs
-// which lack a privilege.
+// rootCommand returns pmdaroot: an agent that serves a collector and programs that lack
+// a privilege.
 func rootCommand() *cli.Command {
 	return &cli.Command{
 		Name: "pmdaroot", Link: "pmdaroot",
@@ -47,7 +47,7 @@ func rootOpts() []cli.Option {
 	}
 }
 
-// A rootOptions is what the command line says.
+// A rootOptions holds the options of the command line.
 type rootOptions struct {
 	domain       int
 	log, socket  string
@@ -91,7 +91,7 @@ func parseRoot(args []string) (o rootOptions) {
 	return o
 }
 
-// debug takes in debug options.
+// debug processes debug options.
 func (o *rootOptions) debug(names []string) {
 	for _, name := range names {
 		if name == "libpmda" || name == "pdu" || name == "attr" {
@@ -135,7 +135,7 @@ func runRoot(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// openRootLog opens the log. Without one the standard error is taken.
+// openRootLog opens the log. Without a log it returns standard error.
 func openRootLog(env *cli.Env, path string) (w io.Writer, done func()) {
 	if path != "-" {
 		f, err := daemonlog.Open(path, "pmdaroot")
@@ -168,7 +168,7 @@ func serveRoot(ctx context.Context, env *cli.Env, o rootOptions, out io.Writer, 
 		sc.Path = o.socket
 	}
 	if f, ok := out.(*os.File); ok {
-		sc.Output = f // agents tell there what is wrong before they have a log
+		sc.Output = f // agents report errors there before they have a log
 	}
 	helper, err := agent.Listen(sc)
 	if err != nil {
@@ -178,8 +178,8 @@ func serveRoot(ctx context.Context, env *cli.Env, o rootOptions, out io.Writer, 
 	defer stop()
 	helped, served := make(chan error, 1), make(chan error, 1)
 	go func() { helped <- helper.Run(ctx) }()
-	// A read of the standard input may not end when it should. It is then left
-	// to the end of the process.
+	// A read of the standard input may not end in time. It is then abandoned until the
+	// process ends.
 	go func() {
 		served <- pmda.Serve(ctx, rootPipe{env.Stdin, env.Stdout}, agent, pmda.ServeOptions{Log: log, Config: env.Config()})
 	}()
@@ -199,7 +199,7 @@ type rootPipe struct {
 	io.Writer
 }
 
-// Flush writes out what a buffered standard output holds.
+// Flush flushes a buffered standard output.
 func (p rootPipe) Flush() error {
 	if f, ok := p.Writer.(interface{ Flush() error }); ok {
 		return f.Flush()
@@ -207,8 +207,8 @@ func (p rootPipe) Flush() error {
 	return nil
 }
 
-// collectorConfig returns the configuration file that the collector which
-// started us, and is still root then, was told to read; "" for its default.
+// collectorConfig returns the configuration file given to the collector that started
+// us, which is still root then; "" for its default.
 func collectorConfig(pid int) string {
 	dir := "/proc/" + strconv.Itoa(pid)
 	info, err := os.Stat(dir)

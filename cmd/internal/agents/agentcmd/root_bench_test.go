@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// BenchmarkContainer fetches from real collectors with our agents and the real
-// ones, of the host and in a container.
+// BenchmarkContainer fetches from real collectors with our agents and the real ones, on
+// the host and in a container.
 func BenchmarkContainer(b *testing.B) {
 	oracle.Require(b)
 	e := newEngineTree(b)

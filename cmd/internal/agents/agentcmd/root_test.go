@@ -37,14 +37,14 @@ containers.state {
 
 const realRoot = "/var/lib/pcp/pmdas/root/pmdaroot"
 
-// A box is a process in name spaces of its own, as the first of a container is.
+// A box is a process in its own name spaces, like the first process of a container.
 type box struct {
 	pid  int
-	name string // what the host is called in it
+	name string // its host name
 }
 
-// newBox starts one, with a process number 1 and file systems of its own, and a
-// network in which some bytes have passed.
+// newBox starts a box, with process number 1, its own file systems, and a network with
+// some traffic.
 func newBox(t testing.TB, name string) box {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -54,8 +54,8 @@ func newBox(t testing.TB, name string) box {
 	if err != nil {
 		t.Skip("SKIPPED: there is no unshare(1)")
 	}
-	// The last shell is process 1 of its own name space, and ends with its
-	// input, which it has from a file that is ours alone.
+	// The last shell is process 1 of its own name space, and ends with its input, a
+	// file that only this process has open.
 	script := `hostname ` + name + ` && mount -t tmpfs -o size=8m boxfs /mnt && mount -t sysfs sysfs /sys &&
 		{ ip link set lo up || ifconfig lo up || true; } 2>/dev/null; cat /proc/net/dev >/dev/null && echo ready && read x`
 	cmd := exec.Command(unshare, "-n", "-u", "-m", "-p", "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c", script)
@@ -90,7 +90,7 @@ func newBox(t testing.TB, name string) box {
 	return box{pid, name}
 }
 
-// An engineTree is what container engines keep on disk.
+// An engineTree holds the files of container engines.
 type engineTree struct{ dir string }
 
 func newEngineTree(t testing.TB) engineTree {
@@ -154,8 +154,8 @@ func (e engineTree) podman(t testing.TB, list string, pids map[string]int) {
 
 func hexID(c string) string { return strings.Repeat(c, 64/len(c)) }
 
-// fill puts containers of all engines into the tree; b is the process of one
-// of each.
+// fill adds containers of all engines to the tree; b is the process of one container of
+// each.
 func (e engineTree) fill(t testing.TB, b box) {
 	t.Helper()
 	e.docker(t, hexID("a1"), "/web", b.pid, "running")
@@ -172,7 +172,8 @@ func (e engineTree) fill(t testing.TB, b box) {
 	e.write(t, "cgroup/memory/system.slice/docker-"+hexID("e5")+".scope/tasks", "")
 }
 
-// rootSide starts a real collector with a root agent, and more lines.
+// rootSide starts a real collector with a root agent, and additional lines of
+// configuration.
 func rootSide(t testing.TB, e engineTree, root string, more ...string) *oracle.PMCD {
 	t.Helper()
 	d := oracle.StartPMCD(t, oracle.Config{
@@ -184,7 +185,7 @@ func rootSide(t testing.TB, e engineTree, root string, more ...string) *oracle.P
 	return d
 }
 
-// TestOracleRoot has our pmdaroot and the real one report the same containers.
+// TestOracleRoot checks that our pmdaroot and the real one report the same containers.
 func TestOracleRoot(t *testing.T) {
 	oracle.Require(t)
 	b := newBox(t, "boxname")
@@ -213,7 +214,7 @@ func TestOracleRoot(t *testing.T) {
 			t.Errorf("our output does not have %s: %s", want, out.Stdout)
 		}
 	}
-	// Help is in our own words, and for whatever has it there.
+	// Help is in our own words, and exists where the real one has it.
 	helped := func(d *oracle.PMCD) (names []string) {
 		t.Helper()
 		out := d.Run(t, "pminfo", "-t", "containers")
@@ -272,8 +273,8 @@ func seenFrom(t testing.TB, d *oracle.PMCD, container string, args ...string) or
 	return d.Run(t, "pminfo", append([]string{"-h", "unix://" + d.Socket + "?container=" + container}, args...)...)
 }
 
-// TestOracleContainers has the real agents and ours, in every pair, say the same
-// of what is in a container.
+// TestOracleContainers checks that the real agents and ours, in every pair, report the
+// same contents of a container.
 func TestOracleContainers(t *testing.T) {
 	oracle.Require(t)
 	e := newEngineTree(t)
@@ -290,8 +291,8 @@ func TestOracleContainers(t *testing.T) {
 			}
 		}
 	}
-	// The numbers of instances are given in the order in which they are first
-	// seen. Ours reads the host's for any client, the real one does not.
+	// Instances are numbered in the order in which they are first seen. Our agent reads
+	// the host's for any client, the real one does not.
 	for _, d := range sides {
 		d.Run(t, "pminfo", "-f", "network.interface", "filesys.mountdir", "tmpfs.capacity")
 	}
@@ -301,15 +302,15 @@ func TestOracleContainers(t *testing.T) {
 	} {
 		compare(container, "-f", "kernel.uname.nodename", "pmcd.hostname", "network.interface.total.bytes", "containers.name")
 	}
-	// One at a time: fetched together the real one's type and virtual are 0.
+	// One at a time: if fetched together, the real agent's type and virtual are 0.
 	compare("web", "-b", "1", "-f", "network.interface")
 	compare("web", "-f", "network.all", "hinv.ninterface", "filesys.mountdir",
 		"network.sockstat.tcp.inuse", "network.tcp.activeopens", "network.udp.indatagrams", "network.unix.stream.established", "hinv.ncpu", "kernel.uname.sysname")
 	compare("web", "-I", "network.interface.in.bytes", "filesys.free")
 	compare("no-such-container", "-f", "kernel.uname.nodename", "hinv.ncpu", "network.interface.in.bytes")
 
-	// The real one lists the mounts of a container and asks the host's files for
-	// their sizes. Ours are the container's.
+	// The real agent lists the mounts of a container but uses the sizes of the host's
+	// files. Ours uses the container's.
 	for i, d := range sides {
 		out := seenFrom(t, d, "web", "-f", "tmpfs.capacity")
 		if own := strings.Contains(out.Stdout, `"/mnt"] value 8192`); own != (i%2 == 1) {

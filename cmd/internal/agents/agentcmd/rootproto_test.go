@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestOracleRootReplies asks the real pmdaroot and ours the same.
+// TestOracleRootReplies sends the same requests to the real pmdaroot and ours.
 func TestOracleRootReplies(t *testing.T) {
 	oracle.Require(t)
 	b := newBox(t, "boxname")
@@ -61,7 +61,7 @@ func TestOracleRootReplies(t *testing.T) {
 	}
 }
 
-// TestOracleStartedByOurs has the real collector start its agents by our pmdaroot.
+// TestOracleStartedByOurs makes the real collector start its agents by our pmdaroot.
 func TestOracleStartedByOurs(t *testing.T) {
 	oracle.Require(t)
 	if os.Geteuid() != 0 {
@@ -105,8 +105,8 @@ func TestOracleStartedByOurs(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	// The collector notices with the next request, and restarts it when told, or
-	// by itself.
+	// The collector notices on the next request, and restarts it on a signal or by
+	// itself.
 	for end := time.Now().Add(time.Minute); strings.Contains(value(), "value 10"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the end of the agent is not noticed")

@@ -21,8 +21,8 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// ourCollector starts one with our agents root, pmcd and linux, the last in a
-// process of its own or not, and returns its socket.
+// ourCollector starts our collector with our agents root, pmcd and linux, the last
+// optionally in its own process, and returns its socket.
 func ourCollector(t testing.TB, e engineTree, names *pmns.Tree, root string, linux ...string) (socket string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stack") // short, for sockets
@@ -86,8 +86,8 @@ func ourCollector(t testing.TB, e engineTree, names *pmns.Tree, root string, lin
 // ones, as a user of containers sees them.
 func TestOracleContainerStack(t *testing.T) {
 	oracle.Require(t)
-	// The real collector and the box end with the thread that started them, and
-	// the linux agent in this process throws threads away: not this one.
+	// The real collector and the box end with the thread that started them, and the
+	// linux agent in this process discards threads: this one must stay.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	e := newEngineTree(t)
@@ -129,7 +129,7 @@ func TestOracleContainerStack(t *testing.T) {
 				t.Errorf("%s: in %s (-real +ours):\n%s", what, container, d)
 			}
 		}
-		// A client that names a container by the variable gets it too.
+		// A client can also select a container by the variable.
 		out := oracle.RunEnv(t, []string{"PCP_CONTAINER=web"}, "pminfo", "-h", "unix://"+socket, "-f", "pmcd.hostname", "pmcd.client.container")
 		if !strings.Contains(out.Stdout, `value "boxname"`) || !strings.Contains(out.Stdout, `value "web"`) {
 			t.Errorf("%s: %+v", what, out)
@@ -138,7 +138,7 @@ func TestOracleContainerStack(t *testing.T) {
 		if !strings.Contains(out.Stdout, `"container":"web"`) {
 			t.Errorf("%s: %+v", what, out)
 		}
-		// One that is not there. C's pmcd.hostname is then the host's.
+		// A container that does not exist. C's pmcd.hostname is then the host's.
 		args := []string{"-f", "network.interface.total.bytes", "kernel.uname.nodename", "hinv.ncpu"}
 		if d := cmp.Diff(run(real.Socket, "no-such", args...), run(socket, "no-such", args...)); d != "" {
 			t.Errorf("%s: in none (-real +ours):\n%s", what, d)
@@ -146,7 +146,7 @@ func TestOracleContainerStack(t *testing.T) {
 		if out := run(socket, "no-such", "-f", "pmcd.hostname"); !strings.Contains(out.Stdout, "Error: Container not found") {
 			t.Errorf("%s: in none: %+v", what, out)
 		}
-		// One that does not run. C says the host's values.
+		// A container that does not run. C returns the host's values.
 		for _, stopped := range []string{"halted", "asleep", "empty"} {
 			if what != "all ours" {
 				continue

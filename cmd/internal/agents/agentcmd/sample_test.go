@@ -24,7 +24,7 @@ func samples(t testing.TB) (theirs, ours side) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A directory each, so that both can have a file of instances.
+	// Separate directories, so that both can have a file of instances.
 	for _, dir := range []string{links(t)} {
 		if err := os.Mkdir(filepath.Join(dir, "sample"), 0o755); err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ var moving = regexp.MustCompile(`^sample\.(seconds|milliseconds|dupnames\.two\.s
 // clock is the time of event records.
 var clock = regexp.MustCompile(`\b\d\d:\d\d:\d\d\.\d+`)
 
-// steadySample replaces values that cannot be the same twice.
+// steadySample replaces values that vary.
 func steadySample(out string) string {
 	var lines []string
 	moves := false
@@ -65,8 +65,8 @@ func steadySample(out string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestOracleSample runs the same tools against the C agent and ours in the same
-// order from the start on, so that also what is random is the same.
+// TestOracleSample runs the same tools against the C agent and ours in the same order
+// from the start on, so that random values are the same, too.
 func TestOracleSample(t *testing.T) {
 	c, g := samples(t)
 	same := func(tool string, args ...string) string {
@@ -112,7 +112,7 @@ func TestOracleSample(t *testing.T) {
 		same("pmval", "-s", "2", "-t", "10msec", "sample.scramble.bin")
 	}
 
-	// Stores: each metric that takes one, and what it refuses.
+	// Stores: each metric that accepts stores, and values that it rejects.
 	for i, args := range [][]string{
 		{"sample.write_me", "42"},
 		{"sample.write_me", "-1"},
@@ -149,7 +149,7 @@ func TestOracleSample(t *testing.T) {
 		{"sample.dodgey.control", "7"},
 		{"sample.const_rate.value", "100"},
 		{"sample.const_rate.gradient", "0"},
-		// None at all the C agent takes for a lack of memory.
+		// The C agent takes zero instances for a lack of memory.
 		{"sample.many.count", "3"},
 		{"sample.many.count", "12"},
 		{"sample.many.count", "1"},
@@ -263,7 +263,7 @@ func TestOracleSample(t *testing.T) {
 		same("pmprobe", "-I", "sample.dynamic.instant")
 	}
 
-	// Away, for longer than the rest of the test takes.
+	// Unavailable for longer than the rest of the test takes.
 	same("pmstore", "sample.not_ready", "100000")
 	has(same("pminfo", "-f", "sample.load"), "Try again")
 	has(same("pminfo", "-d", "sample.load"), "Try again")
@@ -273,7 +273,7 @@ func TestOracleSample(t *testing.T) {
 	}
 }
 
-// sampleSession asks sample what no collector passes on: unknown metrics,
+// sampleSession sends requests to sample that no collector forwards: unknown metrics,
 // profiles, stores of wrong forms, names.
 const sampleSession = `getdesc on
 desc 29.0.54
@@ -358,7 +358,7 @@ status
 close
 `
 
-// TestOracleDbpmdaSample has the C debugger of agents talk to both.
+// TestOracleDbpmdaSample runs the C debugger of agents on both.
 func TestOracleDbpmdaSample(t *testing.T) {
 	oracle.Require(t)
 	c := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})

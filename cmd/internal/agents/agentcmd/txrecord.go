@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// recordCommand is txrecord, which comes with the agent txmon.
+// recordCommand is txrecord, which is part of the agent txmon.
 var recordCommand = &cli.Command{
 	Name: "txrecord", Link: "txrecord",
 	Group:    cli.AgentPrograms,
@@ -73,7 +73,7 @@ func record(_ context.Context, env *cli.Env) int {
 			continue
 		}
 		seconds, end, _ := ctext.Strtod(args[1])
-		if end < len(args[1]) { // what is too large counts as infinite
+		if end < len(args[1]) { // a value that is too large counts as infinite
 			fmt.Fprintf(env.Stderr, "Time value (%s) for tx type \"%s\" is bogus ... skipped\n", args[1], args[0])
 			continue
 		}
@@ -84,5 +84,5 @@ func record(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// seconds prints f as C's %.3f does.
+// seconds formats f as C's %.3f does.
 func seconds(f float32) string { return string(ctext.AppendFloat(nil, float64(f), 'f', 3)) }

@@ -27,7 +27,7 @@ func (s *session) connected(c *agentlink.Conn) {
 	s.handshake()
 }
 
-// handshake waits for the agent to say its version, and answers.
+// handshake waits for the agent to announce its version, and answers.
 func (s *session) handshake() {
 	c := s.conn
 	h, body, err := c.Receive(s.credsTimeout)
@@ -76,13 +76,13 @@ func (s *session) closeConn() {
 	if c == nil {
 		return
 	}
-	s.traceSent(&wire.Error{Code: pcp.ErrNotConn}, wire.FromAnon) // what Close sends
+	s.traceSent(&wire.Error{Code: pcp.ErrNotConn}, wire.FromAnon) // as Close sends
 	s.conn = nil
-	s.flush() // before what the agent says
+	s.flush() // before the agent's output
 	c.Close()
 }
 
-// openPipe starts a program and talks to it by its standard input and output.
+// openPipe starts a program and connects to its standard input and output.
 func (s *session) openPipe(path string, args []string) {
 	if _, err := os.Stat(path); err != nil {
 		s.errorf("openpmda: stat %s failed: %s\n", path, pcp.Code(err))
@@ -95,8 +95,8 @@ func (s *session) openPipe(path string, args []string) {
 	cmd.Stderr = s.env.ChildStderr()
 	c, err := agentlink.Start(cmd)
 	if err != nil {
-		// The C program gets this far only in the new process, and sees here
-		// one that ended at once.
+		// The C program gets this far only in the new process, and here detects a
+		// process that ended at once.
 		s.errorf("execvp: %s\n", pcp.Code(err))
 		c = agentlink.Gone(path)
 	}
@@ -129,7 +129,7 @@ func (s *session) openSocket(network, addr, name, on string) {
 	s.connected(c)
 }
 
-// dsoInterface is what our agents can do, as a version of PMDA_INTERFACE.
+// dsoInterface is the version of PMDA_INTERFACE that our agents support.
 const dsoInterface = 7
 
 // openDSO serves one of our agents from this process.
@@ -145,7 +145,7 @@ func (s *session) openDSO(path, init string, domain int32) {
 		return
 	}
 	if c := s.conn; c != nil {
-		// The C program would leave a process alone, without saying so.
+		// The C program would silently ignore a process.
 		s.conn = nil
 		s.flush()
 		c.Close()

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// credsTimeout is how long an agent may take to say its version.
+	// credsTimeout is the time limit for an agent to announce its version.
 	credsTimeout = 3 * time.Second
-	// answerTimeout is how long an agent may take to answer a script. A person
-	// can interrupt; and may want to wait, with a debugger at the agent.
+	// answerTimeout is the time limit for an agent to answer a script. An interactive
+	// user can interrupt, and may want to wait with the agent in a debugger.
 	answerTimeout = time.Minute
 )
 
@@ -70,7 +70,7 @@ type session struct {
 	credsTimeout, timeout time.Duration
 
 	names    string // the file of the name space, "" for the installed one
-	commands string // the one that a command named
+	commands string // the file that a command named
 	tree     *pmns.Tree
 
 	profile                  pcp.Profile
@@ -83,7 +83,7 @@ func (s *session) printf(format string, args ...any) { fmt.Fprintf(s.out, format
 
 func (s *session) flush() { s.env.FlushOut() }
 
-// errorf writes to standard error, behind all that went to standard output.
+// errorf writes to standard error, after flushing standard output.
 func (s *session) errorf(format string, args ...any) {
 	s.flush()
 	fmt.Fprintf(s.env.Stderr, format, args...)
@@ -95,7 +95,7 @@ func (s *session) debugs(names []string, on bool) {
 	}
 }
 
-// debugging returns the debug options that are set, in their order.
+// debugging returns the set debug options, in order.
 func (s *session) debugging() []string {
 	all, _ := debug.Parse("all")
 	return slices.DeleteFunc(all, func(name string) bool { return !s.debug[name] })
@@ -129,7 +129,7 @@ func run(ctx context.Context, env *cli.Env) int {
 				identity = pmda.SetProcessIdentity(arg, env.Getenv)
 			}
 		case opt.Short == 'v':
-			// Our agents cannot be unloaded anyway.
+			// Our agents cannot be unloaded.
 		case opt.Long == "timeout":
 			n, ok := cli.Atoi(arg)
 			if !ok || n < 0 {
@@ -169,7 +169,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// loop executes commands until the input ends, or one ends it.
+// loop executes commands until the input ends, or a command ends the session.
 func (s *session) loop() {
 	p := &parser{session: s, lex: newLexer(s.in)}
 	for s.ctx.Err() == nil {
@@ -192,7 +192,7 @@ func (s *session) loop() {
 	}
 }
 
-// loadFirst loads the name space to begin with.
+// loadFirst loads the initial name space.
 func (s *session) loadFirst() bool {
 	tree, err := s.load(s.names)
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *session) load(path string) (*pmns.Tree, error) {
 	return tree, err
 }
 
-// loadNames is the command namespace. If it fails the first name space is back.
+// loadNames is the command namespace. If it fails, it restores the initial name space.
 func (s *session) loadNames(path string) {
 	s.commands = path
 	tree, err := s.load(path)
@@ -321,7 +321,7 @@ func (s *session) status() {
 	s.printf("\n")
 }
 
-// watch shows the end of a log in a window of its own.
+// watch shows the end of a log in a new window.
 func (s *session) watch(path string) {
 	s.flush()
 	cmd := exec.Command("xterm", "-hold", "-title", "dbpmda watch "+path, "-geom", "80x16", "-bg", "dodgerblue4",

@@ -1,16 +1,15 @@
-// Package dbpmda is dbpmda, the debugger for agents: it stands in for the
-// collector, sends an agent one request at a time as a person or a script asks
-// for it, and prints what the agent answers.
+// Package dbpmda implements dbpmda, the debugger for agents: it takes the role of the
+// collector, sends an agent single requests from a user or a script, and prints the
+// agent's answers.
 //
 //	dbpmda> open pipe /usr/libexec/pcp/bin/pmdasimple -d 253
 //	dbpmda> getdesc on
 //	dbpmda> fetch simple.color
 //
-// What it reads, and how it answers mistakes, follows dbpmda(1) to the
-// character, as test suites of agents compare its output: the input is taken a
-// character at a time, echoed as it is taken, and an error points at the last
-// character that had been needed to see it.
+// Its input and error messages match dbpmda(1) to the character, since test suites of
+// agents compare its output: the input is read and echoed a character at a time, and an
+// error points at the last character needed to detect it.
 //
-// "open dso" finds the agents of this program by name, for there is no way to
-// load a C shared object into it.
+// "open dso" finds the agents of this program by name, since it cannot load a C shared
+// object.
 package dbpmda

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDSO has the agents of this program in its own process.
+// TestDSO opens the agents of this program in its own process.
 func TestDSO(t *testing.T) {
 	out, status := ask(t, `open dso /somewhere/pmda_simple.so simple_init 253
 status
@@ -62,8 +62,8 @@ open dso pmcd init
 	}
 }
 
-// TestDSOOrder has what an agent says about a request without an answer come before
-// the next one, and -D pdu report the opening.
+// TestDSOOrder checks that an agent's output for a request without an answer precedes
+// the next request, and that -D pdu reports the opening.
 func TestDSOOrder(t *testing.T) {
 	out, _ := ask(t, `debug auth pdu
 open dso /x/pmda_sample.so sample_init 30

@@ -2,10 +2,10 @@ package dbpmda
 
 import "strings"
 
-// A help explains a command: how it is written, and in sentences.
+// A help is the help of a command: its syntax and a description.
 type help struct{ name, usage, text string }
 
-// helps has all commands in the order in which help lists them.
+// helps has all commands in the order of the help.
 var helps = []help{
 	{"attr", "attr name [value]\nattr attr# [value]", `
 Tells the agent an attribute of a client, such as the user on whose behalf it
@@ -108,10 +108,10 @@ func helpOf(name string) *help {
 	return nil
 }
 
-// usage prints how a command is written.
+// usage prints the syntax of a command.
 func (s *session) usage(name string) { s.printf("%s\n", helpOf(name).usage) }
 
-// usages prints how all of them are.
+// usages prints the syntax of all commands.
 func (s *session) usages() {
 	s.printf("help [ command ]\n\n")
 	for _, h := range helps {

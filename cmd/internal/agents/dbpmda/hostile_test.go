@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// fake is an agent that says its version and then answers each request with
-// the next of answers; nil is silence. At their end it goes away.
+// fake is an agent that announces its version and then answers each request with the
+// next of answers; nil is silence. At their end it disconnects.
 func fake(t *testing.T, answers ...[]byte) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "agent")
@@ -56,8 +56,8 @@ func fake(t *testing.T, answers ...[]byte) (path string) {
 
 func pdu(p wire.PDU) []byte { return wire.Append(nil, 0, p) }
 
-// TestHostile has agents that answer wrong, stop in the middle or say nothing:
-// each is reported, and the debugger goes on.
+// TestHostile runs agents that send wrong answers, stop in the middle or send nothing:
+// each is reported, and the debugger continues.
 func TestHostile(t *testing.T) {
 	id := pcp.NewPMID(29, 0, 10)
 	desc := pdu(&wire.Desc{Desc: pcp.Desc{PMID: id, Type: pcp.Type32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}})
@@ -103,7 +103,7 @@ func TestHostile(t *testing.T) {
 	f("dynamic", "desc sample.dynamic.x", "PMID: 29.0.10", pdu(&wire.PMNSIDs{Status: 1, PMIDs: []pcp.PMID{id}}), desc)
 }
 
-// TestHostileInput has input that no person would type.
+// TestHostileInput tries input that no user would type.
 func TestHostileInput(t *testing.T) {
 	f := func(script, want string, status int) {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 
 const (
 	rcFile = ".dbpmdarc"
-	// maxLine is the longest line that is read.
+	// maxLine is the maximum length of a line.
 	maxLine = 1 << 20
 )
 
@@ -21,16 +21,16 @@ type lineReader interface {
 	ReadLine(prompt string) (string, error)
 }
 
-// An input is where commands come from, a character at a time: first what
-// .dbpmdarc has, then standard input.
+// An input reads commands a character at a time: first from .dbpmdarc, then from
+// standard input.
 type input struct {
 	s    *session
 	in   *bufio.Reader
 	rc   *bufio.Reader // until its end
 	tty  lineReader    // nil if standard input is not a terminal
-	edit []byte        // what is left of the line from tty
+	edit []byte        // rest of the line from tty
 
-	echo, prompt bool // of standard input; the file is always shown
+	echo, prompt bool // of standard input; the file is always echoed
 	last         byte // the character before: 0 at the end
 	line         []byte
 	lineno       int
@@ -47,7 +47,7 @@ func newInput(s *session, echo, prompt, norc bool, tty lineReader) *input {
 	return in
 }
 
-// name is what the prompt says, and config the file that errors name.
+// name is the prompt, and config is the file name in errors.
 func (in *input) name() string {
 	if in.rc != nil {
 		return rcFile
@@ -87,7 +87,7 @@ func (in *input) next() (c byte, ok bool) {
 			in.last = 0
 			return 0, false
 		}
-		// A last line without an end is continued by the first of the input.
+		// The first line of the input continues a last line without a newline.
 		in.rc = nil
 		in.lineno = 1
 		if in.prompt {
@@ -100,7 +100,7 @@ func (in *input) next() (c byte, ok bool) {
 	}
 }
 
-// read takes a character from where they come, 0 at the end.
+// read reads a character from the source, 0 at the end.
 func (in *input) read() byte {
 	if in.rc == nil && in.tty != nil {
 		return in.readTerminal()
@@ -188,8 +188,8 @@ func (in *input) warnf(format string, args ...any) {
 	in.s.errorf("Warning: %s\n", fmt.Sprintf(format, args...))
 }
 
-// words takes the rest of the line as arguments of a program, as a simple
-// shell would: blanks separate, quotes of either kind keep them together.
+// words splits the rest of the line into arguments of a program like a simple shell:
+// blanks separate, quotes of either kind keep them together.
 func (in *input) words() []string {
 	var words []string
 	var word []byte

@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A kind is what a token is.
+// A kind is the kind of a token.
 type kind int
 
 const (
@@ -36,8 +36,8 @@ type token struct {
 
 func (t token) is(keyword string) bool { return t.kind == kindKeyword && t.text == keyword }
 
-// keyword returns the keyword that a word or symbol is, or "" if it is not one.
-// Some have two spellings.
+// keyword returns the keyword of a word or symbol, or "" if it is not a keyword. Some
+// have two spellings.
 func keyword(s string) string {
 	switch s {
 	case "add", "all", "attr", "children", "close", "cluster", "context", "debug", "delete", "desc", "domain",
@@ -55,8 +55,8 @@ func keyword(s string) string {
 	return ""
 }
 
-// A pattern is a machine that recognizes one kind of token. Its step takes it
-// from a state, 0 at first, to the next: dead, or a number with the flags.
+// A pattern is a state machine that recognizes one kind of token. Its step maps a
+// state, initially 0, to the next: dead, or a number with the flags.
 type pattern struct {
 	kind kind
 	step func(state int, c byte) int
@@ -73,7 +73,7 @@ func isWord(c byte) bool {
 	return ctext.IsAlnum(c) || strings.IndexByte("_./:-", c) >= 0
 }
 
-// word accepts a letter and more after a prefix, 0 for none.
+// word accepts a letter and further characters after a prefix, 0 for no prefix.
 func word(prefix byte, more func(byte) bool) func(int, byte) int {
 	return func(state int, c byte) int {
 		switch state & bits {
@@ -97,7 +97,7 @@ func word(prefix byte, more func(byte) bool) func(int, byte) int {
 	}
 }
 
-// number accepts n numbers with dots between.
+// number accepts n numbers separated by dots.
 func number(n int) func(int, byte) int {
 	return func(state int, c byte) int {
 		state &= bits // even: before a digit
@@ -115,8 +115,7 @@ func number(n int) func(int, byte) int {
 	}
 }
 
-// quoted accepts what stands between quotes, at least one character, up to
-// end.
+// quoted accepts text in quotes, at least one character, up to end.
 func quoted(quote, end byte) func(int, byte) int {
 	return func(state int, c byte) int {
 		switch {
@@ -143,15 +142,15 @@ func symbol(chars string) func(int, byte) int {
 
 func wordDash(c byte) bool { return ctext.IsAlnum(c) || c == '_' || c == '-' }
 
-// newPatterns returns those of all tokens; of two of the same length the first
-// counts.
+// newPatterns returns the patterns of all tokens; of two matches of the same length the
+// first wins.
 func newPatterns() []pattern {
 	return []pattern{
 		{kindKeyword, symbol("?=,+")},
 		{kindName, word(0, isWord)},
 		{kindNegName, word('-', isWord)},
 		{kindMacro, word('$', wordDash)},
-		{kindNumber, func(state int, c byte) int { // hexadecimal, but of decimal digits
+		{kindNumber, func(state int, c byte) int { // hexadecimal, with decimal digits only
 			switch {
 			case state == 0 && c == '0':
 				return 1
@@ -203,14 +202,14 @@ func newPatterns() []pattern {
 	}
 }
 
-// A lexer splits the input into tokens: always the longest that fits. To know
-// where a token ends it may read on, and keeps that for the next.
+// A lexer splits the input into tokens, each the longest that matches. To find the end
+// of a token it may read further, and keeps the excess for the next.
 type lexer struct {
 	in       *input
 	patterns []pattern
 	states   []int // of each, during a scan
 	ahead    []byte
-	paths    bool // a path may come, after certain keywords and until it has
+	paths    bool // a path may follow: after certain keywords, until it is read
 	buf      []byte
 }
 
@@ -269,14 +268,14 @@ func (l *lexer) scan() (t token, ok bool) {
 			}
 		}
 	}
-	if len(buf) < len(l.ahead) { // what is ahead was more than enough
+	if len(buf) < len(l.ahead) { // the characters ahead exceed the token
 		buf = append(buf, l.ahead[len(buf):]...)
 	}
 	l.buf = buf
 	if len(buf) == 0 {
 		return token{}, true
 	}
-	if length == 0 { // no token begins so: take one character away
+	if length == 0 { // not the beginning of a token: remove one character
 		l.ahead = append(l.ahead[:0], buf[1:]...)
 		return token{}, false
 	}
@@ -315,8 +314,8 @@ func (l *lexer) token(k kind, s string) token {
 	return t
 }
 
-// toInt is strtol(3) cut to an int, as C's atoi does.
+// toInt is strtol(3) truncated to an int, as in C's atoi.
 func toInt(s string, base int) int32 {
-	n, _ := strconv.ParseInt(s, base, 64) // at its limit if it does not fit
+	n, _ := strconv.ParseInt(s, base, 64) // the limit if it does not fit
 	return int32(n)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestMain makes this program the command after which it is called: one of our
-// agents, or the debugger itself.
+// TestMain makes this program act as the command by whose name it is called: one of our
+// agents, or the debugger.
 func TestMain(m *testing.M) {
 	if c := cli.Find(append(agentcmd.Commands(), dbpmda.Command), filepath.Base(os.Args[0])); c != nil {
 		os.Exit(c.Run(context.Background(), &cli.Env{
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// link makes a link by which this program is the command called name.
+// link makes a link by which this program runs as the command called name.
 func link(t testing.TB, name string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -71,7 +71,7 @@ func namesFile(t testing.TB) string {
 	return path
 }
 
-// ask runs the debugger over a script, both outputs in one.
+// ask runs the debugger on a script and returns its combined output.
 func ask(t testing.TB, script string, args ...string) (out string, status int) {
 	t.Helper()
 	var b bytes.Buffer

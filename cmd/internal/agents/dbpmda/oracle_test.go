@@ -16,8 +16,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// varies is what differs from run to run: addresses, processes, files, times of day,
-// and the mappings of service names, whose bytes the C program swaps.
+// varies matches output that varies: addresses, processes, files, times of day, and the
+// mappings of service names, whose bytes the C program swaps.
 var varies = regexp.MustCompile(`0x[0-9a-f]{6,}|pid: \d+|\d+:\d+:\d+\.\d{3}\b|__pmGetPDU\(\d+\)|fd=\d+|from=\d+|(?m:^\[\d+\])|from PID \d+|(?m:^000:\s+14\s+700c\s+[0-9a-f]+)|Warning: Mapped http .*`)
 
 // same runs the same session with both debuggers.
@@ -53,7 +53,7 @@ func same(t *testing.T, script string, args ...string) string {
 	return got
 }
 
-// TestOracleCommands compares what needs no agent, mistakes above all.
+// TestOracleCommands compares commands that need no agent, mainly mistakes.
 func TestOracleCommands(t *testing.T) {
 	script, err := os.ReadFile("testdata/commands")
 	if err != nil {
@@ -93,7 +93,7 @@ func TestOracleAgents(t *testing.T) {
 	f(theirs)
 }
 
-// TestOracleTrace compares what debug pdu shows.
+// TestOracleTrace compares the output of debug pdu.
 func TestOracleTrace(t *testing.T) {
 	out := same(t, `debug pdu
 open pipe `+link(t, "pmdasample")+` -d 29 -l sample.log
@@ -111,7 +111,7 @@ close
 	}
 }
 
-// TestOracleSockets has both talk to an agent by sockets.
+// TestOracleSockets connects both to an agent by sockets.
 func TestOracleSockets(t *testing.T) {
 	agent := link(t, "pmdasample")
 	dir := t.TempDir()
@@ -128,7 +128,7 @@ func TestOracleSockets(t *testing.T) {
 				cmd := exec.Command(agent, "-d", "29", "-l", filepath.Join(dir, "log"))
 				cmd.Env = oracle.Env()
 				cmd.Stdin, cmd.Stdout = c, c
-				cmd.Run() // its status depends on how soon the debugger has gone
+				cmd.Run() // its status depends on how soon the debugger has ended
 				c.Close()
 			}
 		}()

@@ -14,16 +14,16 @@ import (
 )
 
 var (
-	// errSyntax is a mistake that the parser has yet to report; errSaid one
-	// that has been.
+	// errSyntax is a mistake that the parser must still report; errSaid is a mistake
+	// that has been reported.
 	errSyntax = errors.New("syntax error")
 	errSaid   = errors.New("said")
 	errQuit   = errors.New("quit")
 )
 
-// A parser takes a command from the tokens, one line at a time. It asks for a
-// token only when it must, as the place that an error points to, and what is
-// echoed before a warning, depend on it.
+// A parser parses commands from the tokens, one line at a time. It reads a token only
+// when needed, since the position of an error, and the text echoed before a warning,
+// depend on it.
 type parser struct {
 	*session
 	lex    *lexer
@@ -61,15 +61,15 @@ func (p *parser) number() (int32, error) {
 	return t.nums[0], nil
 }
 
-// mistake reports an error of the command at hand.
+// mistake reports an error in the current command.
 func (p *parser) mistake(format string, args ...any) error {
 	p.in.errorf(format, args...)
 	return errSaid
 }
 
-// statement takes one command and returns what executes it, nil for nothing.
-// As in the C program a command is executed only if the input goes on behind
-// it: the last line must have an end.
+// statement parses a command and returns the function that executes it, nil for none.
+// As in the C program a command is executed only if the input continues after it: the
+// last line must end with a newline.
 func (p *parser) statement() (func(), error) {
 	p.peeked = false
 	t := p.take()
@@ -177,7 +177,7 @@ func (p *parser) statement() (func(), error) {
 	return nil, p.onOff(map[string]*bool{"timer": &p.timer, "getdesc": &p.getDesc, "getiname": &p.getIname}[t.text])
 }
 
-// cmpErr returns err, or if it is nil that of next.
+// cmpErr returns err, or if it is nil the error of next.
 func cmpErr(err error, next func() error) error {
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func cmpErr(err error, next func() error) error {
 	return next()
 }
 
-// request makes the execution of a request of fn.
+// request returns a function that executes the request fn.
 func (p *parser) request(fn func() bool) func() {
 	return func() { p.timed(fn) }
 }
@@ -232,7 +232,7 @@ func (p *parser) open() (func(), error) {
 		if err != nil {
 			return nil, err
 		}
-		init := "" // the function to start with; ours need none
+		init := "" // the initialization function; ours need none
 		if p.peek().kind == kindName {
 			init = p.take().text
 		}
@@ -413,7 +413,7 @@ func (p *parser) setProfile() error {
 	return nil
 }
 
-// attributes are the names that an attribute has besides its own.
+// attributes are additional names of attributes.
 var attributes = map[string]wire.AttrKey{
 	"authorise": wire.AttrUserAuth, "authorize": wire.AttrUserAuth, "user": wire.AttrUserName,
 	"authmeth": wire.AttrMethod, "pass": wire.AttrPassword, "unix": wire.AttrUnixSocket,
@@ -425,7 +425,7 @@ func attributeNamed(name string) (wire.AttrKey, bool) {
 		return key, true
 	}
 	for key := wire.AttrProtocol; key <= wire.AttrExclusive; key++ {
-		// The C library does not look for these two.
+		// The C library does not recognize these two.
 		if key != wire.AttrProtocol && key != wire.AttrAuthName && key.String() == name {
 			return key, true
 		}
@@ -496,7 +496,7 @@ func (p *parser) label() (func(), error) {
 	return p.request(func() bool { return p.labels(ident, kind) }), p.eol()
 }
 
-// setDebug sets and clears debug options, each as it comes.
+// setDebug sets and clears debug options one by one.
 func (p *parser) setDebug() error {
 	t := p.take()
 	if t.is("all") || t.is("none") {

@@ -11,11 +11,11 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A call names the functions that the C program's messages name.
+// A call holds the function names in the C program's messages.
 type call struct {
 	send, decode, dso string
 	want              wire.Type
-	hex               bool // how a PDU of a wrong type is reported
+	hex               bool // form of the report of a PDU of a wrong type
 }
 
 var (
@@ -38,8 +38,8 @@ func (s *session) send(p wire.PDU, from int32) error {
 	return s.conn.Send(p, from, s.timeout)
 }
 
-// ask makes a request, and reports whatever is wrong with the answer. ok is
-// false unless ans has it.
+// ask makes a request, and reports errors in the answer. ok reports whether ans has the
+// answer.
 func (s *session) ask(c call, req, ans wire.PDU) (ok bool) {
 	if err := s.send(req, wire.FromAnon); err != nil {
 		s.printf("Error: %s() failed: %s\n", c.send, pcp.Code(err))
@@ -90,14 +90,14 @@ func (s *session) ask(c call, req, ans wire.PDU) (ok bool) {
 	return false
 }
 
-// giveUp closes the connection to an agent that has not answered in time: were
-// the answer to come now it would be taken for that to the next request.
+// giveUp closes the connection to an agent that has not answered in time: a late answer
+// would be taken for the answer to the next request.
 func (s *session) giveUp() {
 	s.errorf("Warning: PMDA %s does not answer, closed after %v\n", s.conn.Name, s.timeout)
 	s.closeConn()
 }
 
-// timed runs a request and reports how long it took, if asked to.
+// timed runs a request and, if enabled, reports its duration.
 func (s *session) timed(request func() bool) {
 	if s.conn == nil {
 		s.in.warnf("No PMDA currently opened")
@@ -167,7 +167,7 @@ func (s *session) fetch(ids []pcp.PMID) bool {
 		return false
 	}
 	if s.debug["pdu"] && !s.conn.InProc {
-		// The C library prints what it decodes.
+		// The C library prints the decoded values.
 		s.flush()
 		out := s.out
 		s.out = s.env.Stderr
@@ -266,7 +266,7 @@ func (s *session) instances(indom pcp.InDom, inst int32, name string) bool {
 		s.printf("Instance domain is empty\n")
 		return true
 	}
-	// An answer has numbers, or names, or both.
+	// An answer has numbers, names, or both.
 	var insts, names bool
 	for _, in := range ans.Instances {
 		insts = insts || in.Inst != pcp.InNull
@@ -412,7 +412,7 @@ func (s *session) children(name string, traverse bool) bool {
 	return true
 }
 
-// attr passes an attribute, as if a client had it. There is no answer.
+// attr sends an attribute, as if a client had it. There is no answer.
 func (s *session) attr(key wire.AttrKey, value string, given bool) bool {
 	shown := "''"
 	var b []byte
@@ -428,7 +428,7 @@ func (s *session) attr(key wire.AttrKey, value string, given bool) bool {
 		}
 		return false
 	}
-	s.flush() // before what the agent says
+	s.flush() // before the agent's output
 	s.conn.Settle(s.timeout)
 	s.printf("Success\n")
 	return true

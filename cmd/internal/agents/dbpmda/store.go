@@ -11,8 +11,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// store replaces the values of a metric, all that the profile selects, as
-// fetched just before.
+// store replaces all values of a metric that the profile selects, as just fetched.
 func (s *session) store(id pcp.PMID, text string) bool {
 	s.printf("PMID: %s\n", id)
 	s.printf("Getting description...\n")
@@ -71,8 +70,7 @@ func (s *session) store(id pcp.PMID, text string) bool {
 	return s.ask(callStore, &update, nil)
 }
 
-// parseValue makes a value of what was typed, as strtol(3) and its like read
-// it.
+// parseValue parses a value as strtol(3) and similar functions do.
 func (s *session) parseValue(text string, t pcp.Type) (v pcp.Value, ok bool) {
 	trimmed := strings.TrimLeft(text, " \t\v\f\r")
 	end := len(trimmed) // of the number

@@ -15,8 +15,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// openTerminal opens a new pseudo-terminal: where a person sits, and where the
-// program runs.
+// openTerminal opens a new pseudo-terminal: the user's end and the program's end.
 func openTerminal(t *testing.T) (person, program *os.File) {
 	t.Helper()
 	// Not blocking, so that there can be a time limit.
@@ -41,7 +40,7 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// TestTerminal types at a terminal: lines are edited, and those before come back.
+// TestTerminal types at a terminal: lines are edited, and earlier lines are recalled.
 func TestTerminal(t *testing.T) {
 	person, program := openTerminal(t)
 	cmd := exec.Command(link(t, "dbpmda"), "-f", "-n", namesFile(t))

@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// traceSent shows a request on its way, if debug pdu asks for it: as bytes, or
-// for an agent of this process as the function that it would call in C.
+// traceSent prints a request being sent, if debug pdu is set: as bytes, or for an agent
+// of this process as the function that it would call in C.
 func (s *session) traceSent(p wire.PDU, from int32) {
 	switch {
 	case !s.debug["pdu"]:
@@ -39,9 +39,8 @@ func (s *session) traceReceived(h wire.Header, body []byte) {
 	}
 }
 
-// pduWords returns the words of a PDU, eight a line, as the C library shows
-// them: those of the header as they are meant, the others as they lie in
-// memory. The last is filled up.
+// pduWords formats the words of a PDU, eight a line, as the C library does: those of
+// the header in host order, the others as in memory. The last is padded.
 func pduWords(pdu []byte) string {
 	for len(pdu)%4 != 0 {
 		pdu = append(pdu, '~')

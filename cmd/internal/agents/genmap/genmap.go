@@ -35,8 +35,8 @@ look metrics up by number.`,
 	Run:         run,
 }
 
-// run prints mistakes in the input on standard output, where the script
-// pmgenmap has them, so that no compiler accepts what came before.
+// run prints mistakes in the input on standard output, as the script pmgenmap does, so
+// that no compiler accepts the output so far.
 func run(_ context.Context, env *cli.Env) int {
 	pkg := ""
 	p := getopt.New(env.Command.Options, env.Args)
@@ -89,8 +89,7 @@ func notOpened(env *cli.Env, name string) int {
 	return 1
 }
 
-// builtAt is the date for the heading, which packagers set so that builds can
-// be repeated.
+// builtAt is the date for the heading, which packagers set for reproducible builds.
 func builtAt(env *cli.Env) string {
 	if date := env.Getenv("PACKAGE_BUILD_DATE"); date != "" {
 		return date

@@ -46,8 +46,8 @@ const (
 	}
 }
 
-// TestStandardInput shows that standard input has no name in messages, as in
-// the script pmgenmap.
+// TestStandardInput checks that standard input has no name in messages, as in the
+// script pmgenmap.
 func TestStandardInput(t *testing.T) {
 	var out bytes.Buffer
 	env := &cli.Env{

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// MaxLine is how long a line of a specification can be, in bytes.
+// MaxLine is the maximum length of a line of a specification in bytes.
 const MaxLine = 1 << 16
 
-// A kind says what a line of a specification is.
+// A kind is the kind of a line of a specification.
 type kind int
 
 const (
@@ -21,7 +21,7 @@ const (
 	shut  // }
 )
 
-// An item is a line of a specification, or some of comment.
+// An item is a line of a specification, or several lines of comment.
 type item struct {
 	kind   kind
 	name   string   // of an array or metric
@@ -30,8 +30,8 @@ type item struct {
 	text   []string // lines of a comment
 }
 
-// read calls emit for what a specification has, in its order. The error is the
-// message about the line that has a mistake; file is its name there.
+// read calls emit for the items of a specification, in order. The error is the message
+// about an invalid line; file is the name of the file in it.
 func read(r io.Reader, file string, emit func(item)) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, MaxLine)
@@ -84,8 +84,7 @@ func read(r io.Reader, file string, emit func(item)) error {
 	return nil
 }
 
-// splitLines splits at newlines and carriage returns, each of which ends a
-// line.
+// splitLines splits text at newlines and carriage returns, each of which ends a line.
 func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	for i, c := range data {
 		if c == '\n' || c == '\r' {

@@ -58,7 +58,7 @@ Options:
 No options implies silently check internal integrity of the helpfile.
 `
 
-// A checker is what the arguments of chkhelp say, and what it looks at.
+// A checker holds the arguments of chkhelp, and its input.
 type checker struct {
 	env             *cli.Env
 	exists          bool
@@ -104,8 +104,8 @@ func runCheck(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// parse reads the arguments; false asks for the usage message, after what is
-// wrong with them.
+// parse parses the arguments. It returns false, after an error message, if the usage
+// message must follow.
 func (c *checker) parse() (ok bool) {
 	env := c.env
 	bad := false
@@ -176,8 +176,8 @@ func (c *checker) parse() (ok bool) {
 	return true
 }
 
-// reportMissing prints the metrics of the name space, all or those below what
-// is wanted, that have no help.
+// reportMissing prints the metrics without help, of the whole name space or below the
+// selected names.
 func (c *checker) reportMissing() {
 	roots := c.wanted
 	if len(roots) == 0 {
@@ -197,7 +197,7 @@ func (c *checker) reportMissing() {
 	}
 }
 
-// showWanted prints the help of metrics.
+// showWanted prints the help of the selected metrics.
 func (c *checker) showWanted() {
 	for _, name := range c.wanted {
 		id, err := lookup(c.tree)(name)
@@ -213,8 +213,7 @@ func (c *checker) showWanted() {
 	}
 }
 
-// showAll prints the help of all metrics and instance domains, if those are to
-// be shown.
+// showAll prints the help of all metrics and instance domains, if they are selected.
 func (c *checker) showAll() {
 	for e := range c.file.All() {
 		kind, id := 1, uint32(e.PMID)
@@ -243,8 +242,8 @@ func (c *checker) showAll() {
 	}
 }
 
-// show prints an entry, which is nil if there is none. The words in brackets are
-// the C tool's; each is printed in the opposite case.
+// show prints an entry, which is nil if there is none. The words in brackets are the C
+// tool's; each is printed in the opposite case from the expected one.
 func (c *checker) show(e *help.Entry) {
 	w := c.env.Stdout
 	if c.oneline {

@@ -1,5 +1,5 @@
-// Package helptext is newhelp and chkhelp: they make the help text files of
-// agents, and look into them.
+// Package helptext implements newhelp and chkhelp, which create and inspect the help
+// text files of agents.
 //
 //	newhelp -n root_simple -o help simple.help
 //	chkhelp -n root_simple -H help simple.color

@@ -10,13 +10,13 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// loadNames reads a name space; "" is the installed one. The error is the
-// message of the C tools but for their name.
+// loadNames reads a name space; "" means the installed one. The error is the message of
+// the C tools without their name.
 func loadNames(env *cli.Env, path string) (*pmns.Tree, error) {
 	loader := pmns.Loader{DupOK: true, Config: env.Config(), Stderr: env.Stderr}
 	tree, err := loader.Load(path)
 	if err == nil {
-		// The C library has the two names of event records besides.
+		// The C library also has the two names of event records.
 		return tree, tree.Overlay(pmns.Events(), nil)
 	}
 	if pe, ok := errors.AsType[*pmns.ParseError](err); ok {
@@ -26,8 +26,8 @@ func loadNames(env *cli.Env, path string) (*pmns.Tree, error) {
 	return nil, fmt.Errorf("pmLoadASCIINameSpace(%s, 1): %s", cmp.Or(path, "(null)"), cli.ErrText(err))
 }
 
-// lookup returns the function that looks a name up in the way of the C library:
-// a dynamic root is found.
+// lookup returns a function that looks names up like the C library: it finds dynamic
+// roots.
 func lookup(tree *pmns.Tree) func(name string) (pcp.PMID, error) {
 	return func(name string) (pcp.PMID, error) {
 		id, err := tree.Lookup(name)

@@ -40,7 +40,7 @@ var NewCommand = &cli.Command{
 	Run:         runNew,
 }
 
-// newOptions are what the arguments of newhelp say.
+// newOptions are the arguments of newhelp.
 type newOptions struct {
 	names, output string
 	verbose       bool
@@ -63,7 +63,7 @@ func runNew(_ context.Context, env *cli.Env) int {
 	}
 	for i, name := range files {
 		if err := n.add(env, c, name, i == 0); err != nil {
-			if i > 0 { // the C tool has written what it had so far
+			if i > 0 { // the C tool has written its output so far
 				_ = writeOutput(n.output+".pag", c.Pag())
 			}
 			fmt.Fprintln(env.Stderr, err)
@@ -106,8 +106,8 @@ func (n *newOptions) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// add compiles one source, "" for standard input. The first one names the
-// output, which must be writable before anything is read.
+// add compiles one source, "" for standard input. The first source determines the name
+// of the output, which must be writable before anything is read.
 func (n *newOptions) add(env *cli.Env, c *help.Compiler, name string, first bool) error {
 	in, title := env.Stdin, "<stdin>"
 	if name != "" {
@@ -148,8 +148,8 @@ func writeOutput(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// readErr hides an error of reading that the C library takes for the end: that
-// of a directory.
+// readErr hides a read error that the C library takes for the end of the file: that of
+// a directory.
 func readErr(err error) error {
 	if err == nil || err == io.EOF || pcp.Code(err) == eisdir {
 		return nil
@@ -157,5 +157,5 @@ func readErr(err error) error {
 	return err
 }
 
-// eisdir is what reading a directory returns.
+// eisdir is the error of reading a directory.
 const eisdir = pcp.Error(-21)

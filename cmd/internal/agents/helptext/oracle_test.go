@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestMain makes this program the command after which it is called.
+// TestMain makes this program act as the command by whose name it is called.
 func TestMain(m *testing.M) {
 	commands := []*cli.Command{helptext.NewCommand, helptext.CheckCommand}
 	if c := cli.Find(commands, filepath.Base(os.Args[0])); c != nil {
@@ -34,7 +34,7 @@ func run(c *cli.Command, args []string, stdin *os.File, stdout, stderr *os.File)
 	})
 }
 
-// A side runs the two tools in a directory of its own.
+// A side runs the two tools in its own directory.
 type side struct {
 	bin string
 	dir string
@@ -60,7 +60,7 @@ func sides(t *testing.T) (theirs, ours side) {
 	return side{filepath.Dir(newhelp), t.TempDir()}, side{bin, t.TempDir()}
 }
 
-// result is all that a run leaves.
+// result is the output and the files of a run.
 type result struct {
 	Out, Err string
 	Exit     int
@@ -91,7 +91,7 @@ func (s side) run(t *testing.T, stdin, tool string, args ...string) result {
 	return r
 }
 
-// clean removes what newhelp has made.
+// clean removes the output of newhelp.
 func (s side) clean() {
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.*"))
 	for _, f := range files {
@@ -207,8 +207,8 @@ func TestOracleNewhelpRandom(t *testing.T) {
 	}
 }
 
-// TestOracleShipped compiles the help that comes with the agents that are
-// shipped as sources, as their Install scripts do.
+// TestOracleShipped compiles the help of the agents that are shipped as sources, as
+// their Install scripts do.
 func TestOracleShipped(t *testing.T) {
 	theirs, ours := sides(t)
 	for _, agent := range []string{"sample", "simple", "trivial", "txmon"} {
@@ -239,7 +239,7 @@ func TestOracleShipped(t *testing.T) {
 	}
 }
 
-// TestOracleInstalled looks into the help of installed agents.
+// TestOracleInstalled inspects the help of installed agents.
 func TestOracleInstalled(t *testing.T) {
 	theirs, ours := sides(t)
 	files, _ := filepath.Glob("/var/lib/pcp/pmdas/*/help.dir")

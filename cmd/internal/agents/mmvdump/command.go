@@ -51,7 +51,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	interval := time.Second
 	spread := *env
 	spread.Args = slices.Clone(env.Args)
-	for i, arg := range spread.Args { // an option whose argument can be left out
+	for i, arg := range spread.Args { // an option with an optional argument
 		if arg == "--" {
 			break
 		}
@@ -118,8 +118,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 1
 }
 
-// whole is dump for a file that may be mapped: where it was cut short meanwhile
-// there is nothing behind its addresses.
+// whole is dump for a file that may be mapped: if it has been truncated meanwhile, some
+// of its addresses are invalid.
 func (d *dumper) whole(path string) (ok bool, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -134,12 +134,12 @@ func (d *dumper) whole(path string) (ok bool, err error) {
 	return d.dump(path), nil
 }
 
-// maxRead is how large a file can be to be read as a whole. Larger ones, most of
-// which are holes, are mapped: only what is looked at takes memory.
+// maxRead is the maximum size of a file that is read as a whole. Larger files, which
+// are mostly holes, are mapped: only the accessed pages take memory.
 const maxRead = 16 << 20
 
-// readFile reads or maps a regular file; done ends the use of what it returns. An
-// empty file is an error, as it cannot be mapped.
+// readFile reads or maps a regular file; done releases the returned bytes. An empty
+// file is an error, as it cannot be mapped.
 func readFile(path string) (b []byte, done func(), err error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -174,7 +174,7 @@ func openFile(path string) (*os.File, error) {
 	switch {
 	case err != nil:
 	case st.IsDir():
-		err = unix.ENODEV // as mmap(2) says
+		err = unix.ENODEV // as mmap(2) returns
 	case !st.Mode().IsRegular():
 		err = unix.EINVAL
 	default:

@@ -37,11 +37,11 @@ const (
 	tocLabels    = 6
 )
 
-// pageSize is to what the mapping of the C tool is rounded up: what it reads
-// there, behind the end of the file, is 0.
+// pageSize is the granularity of the C tool's mapping: bytes between the end of the
+// file and the end of the page are 0.
 const pageSize = 4096
 
-// A dumper prints a file in the way of the C tool, and as it goes what is wrong.
+// A dumper prints a file like the C tool, including errors as it finds them.
 type dumper struct {
 	w    io.Writer
 	file []byte
@@ -54,7 +54,7 @@ type dumper struct {
 
 func (d *dumper) printf(format string, args ...any) { fmt.Fprintf(d.w, format, args...) }
 
-// bad prints that something is wrong and returns false.
+// bad prints an error and returns false.
 func (d *dumper) bad(format string, args ...any) bool {
 	d.printf(format+"\n", args...)
 	return false
@@ -66,7 +66,7 @@ func (d *dumper) fits(at uint64, size int) bool { return at <= d.size && uint64(
 func (d *dumper) u32(at uint64) uint32 { return binary.NativeEndian.Uint32(d.file[at:]) }
 func (d *dumper) u64(at uint64) uint64 { return binary.NativeEndian.Uint64(d.file[at:]) }
 
-// text returns the string at an offset up to its NUL, however far that is.
+// text returns the string at an offset up to its NUL, without a limit on its length.
 func (d *dumper) text(at uint64) []byte {
 	if at >= d.size {
 		return nil
@@ -80,7 +80,7 @@ func (d *dumper) record(at uint64) []byte {
 	return b[:min(len(b), stringSize-1)]
 }
 
-// dump prints the whole file. It returns whether all of it is sound.
+// dump prints the whole file. It reports whether all of it is valid.
 func (d *dumper) dump(path string) bool {
 	if d.size < headerSize {
 		return d.bad("Bad file size: too small for a header")
@@ -141,7 +141,7 @@ func flagNames(flags uint32) string {
 	return strings.Join(names, ", ")
 }
 
-// section prints what an entry of the table of contents leads to.
+// section prints the section of an entry of the table of contents.
 func (d *dumper) section(base uint64) bool {
 	typ, count, at := d.u32(base), int32(d.u32(base+4)), d.u64(base+8)
 	if count == 0 {
@@ -250,8 +250,8 @@ func (d *dumper) instance2(i int, at, section uint64) bool {
 	return true
 }
 
-// metric prints a metric of either form: version 2 has the offset of the name
-// where version 1 has the name.
+// metric prints a metric of either form: version 2 has the offset of the name in place
+// of the name.
 func (d *dumper) metric(i int, at uint64) bool {
 	size, rest := metric2Size, at+8
 	if d.version == mmv.Version1 {
@@ -369,8 +369,8 @@ func (d *dumper) value2(i int, at uint64) bool {
 	return true
 }
 
-// value prints the value in the record at an offset. What is wrong with it does
-// not count for the exit status, as in C.
+// value prints the value in the record at an offset. Errors in it do not affect the
+// exit status, as in C.
 func (d *dumper) value(i int, at uint64, typ int32) {
 	bits, extra := d.u64(at), int64(d.u64(at+8))
 	switch mmv.Type(typ) {
@@ -395,7 +395,7 @@ func (d *dumper) value(i int, at uint64, typ int32) {
 		d.printf(" = \"%s\"\n", d.text(uint64(extra)))
 	case mmv.TypeElapsed:
 		t := int64(bits)
-		if extra < 0 { // reckoned in floating point, as in C
+		if extra < 0 { // computed in floating point, as in C
 			now := d.now()
 			t = int64(float64(t) + (float64(now.Unix())*1e6 + float64(now.Nanosecond()/1000) + float64(extra)))
 		}
@@ -409,12 +409,12 @@ func (d *dumper) value(i int, at uint64, typ int32) {
 	}
 }
 
-// fixed prints f as %f does in C.
+// fixed formats f as %f does in C.
 func fixed(f float64) string { return string(ctext.AppendFloat(nil, f, 'f', 6)) }
 
-// stringRecord prints a string of the section at an offset. Whether it fits is
-// judged with the size of a value in place of that of a string, as in C; what
-// is thereby behind the end of the file reads as empty up to the end of the page.
+// stringRecord prints a string of the section at an offset. As in C, the check that it
+// fits uses the size of a value in place of that of a string; a part after the end of
+// the file reads as empty up to the end of the page.
 func (d *dumper) stringRecord(i int, section uint64) bool {
 	at := section + uint64(i)*stringSize
 	mapped := (d.size + pageSize - 1) &^ (pageSize - 1)

@@ -17,8 +17,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A default; -fuzzminimizetime says otherwise. Go's own, a minute for each input that reaches new
-	// code, leaves no time for anything else: inputs of a few kilobytes have millions of parts to leave out.
+	// A default; -fuzzminimizetime overrides it. Go's own, a minute for each input that reaches new code,
+	// leaves no time for anything else: inputs of a few kilobytes have millions of parts to leave out.
 	flag.Set("test.fuzzminimizetime", "100x")
 	os.Exit(m.Run())
 }
@@ -111,7 +111,7 @@ func FuzzDump(f *testing.F) {
 		f.Add(b[:min(len(b), 2048)])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) > 1<<11 { // sections that list the same again and again
+		if len(b) > 1<<11 { // sections that list the same items repeatedly
 			return
 		}
 		d := dumper{w: io.Discard, file: b, size: uint64(len(b)), now: time.Now}
@@ -119,8 +119,7 @@ func FuzzDump(f *testing.F) {
 	})
 }
 
-// TestSparse dumps a file of a terabyte that is nearly all hole. It must not take the
-// memory for it.
+// TestSparse dumps a sparse file of a terabyte. It must not take that much memory.
 func TestSparse(t *testing.T) {
 	var b []byte
 	for name, sample := range samples(t) {
@@ -156,7 +155,7 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// withoutSize leaves out the line that says how large the file is.
+// withoutSize removes the line with the size of the file.
 func withoutSize(out string) string {
 	var keep []string
 	for _, line := range strings.Split(out, "\n") {
@@ -167,7 +166,7 @@ func withoutSize(out string) string {
 	return strings.Join(keep, "\n")
 }
 
-// TestCutShort has a file lose its end while it is dumped.
+// TestCutShort truncates a file while it is dumped.
 func TestCutShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for name, b := range samples(t) {

@@ -21,10 +21,10 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 )
 
-// realDump is where packages put the C tool.
+// realDump is the path of the packaged C tool.
 const realDump = "/usr/lib/pcp/pmdas/mmv/mmvdump"
 
-// theirs runs the C tool; crashed tells that a signal ended it.
+// theirs runs the C tool; crashed reports that a signal ended it.
 func theirs(t *testing.T, path string) (out oracle.Output, crashed bool) {
 	t.Helper()
 	cmd := exec.Command(realDump, path)
@@ -110,8 +110,7 @@ func TestOracle(t *testing.T) {
 		if strings.HasSuffix(name, "false") {
 			continue // mostly holes
 		}
-		// Each field of the header, and each of the table of contents, with
-		// values at the edges.
+		// Each field of the header and of the table of contents, with boundary values.
 		for at := 0; at < headerSize+6*tocSize; at += 4 {
 			for _, v := range []uint32{0, 3, 6, 0x7fffffff, 0x80000000, 0xffffffff, uint32(len(b) - 256)} {
 				d := bytes.Clone(b)
@@ -130,7 +129,8 @@ func TestOracle(t *testing.T) {
 
 var strayString = regexp.MustCompile(`Bad file size: toc\[\d+\] string\[\d+\]\n`)
 
-// openSection is an elapsed time whose section is open: it depends on the moment.
+// openSection matches an elapsed time whose section is open, which depends on the
+// current time.
 var openSection = regexp.MustCompile(`= -?\d+ (\(value=-?\d+/extra=-\d+\))`)
 
 // compare runs both tools. Where the C tool crashes there is nothing to compare.
@@ -144,8 +144,8 @@ func compare(t *testing.T, what, path string) {
 		}
 		return
 	}
-	// Strings behind the last page of the file: the C tool prints what is
-	// in its memory there, and with luck goes on.
+	// Strings after the last page of the file: the C tool prints its memory there, and
+	// may continue.
 	if at := strayString.FindStringIndex(got.Stdout); at != nil && !strings.Contains(want.Stdout, got.Stdout[at[0]:at[1]]) {
 		want = oracle.Output{Stdout: want.Stdout[:min(at[0], len(want.Stdout))], Exit: 1}
 		got.Stdout = got.Stdout[:at[0]]
@@ -157,8 +157,7 @@ func compare(t *testing.T, what, path string) {
 	}
 }
 
-// TestOracleCut compares what is printed for files cut at every length, a step
-// apart.
+// TestOracleCut compares the output for files truncated at lengths a step apart.
 func TestOracleCut(t *testing.T) {
 	oracle.Require(t)
 	if _, err := os.Stat(realDump); err != nil {
@@ -178,7 +177,7 @@ func TestOracleCut(t *testing.T) {
 	}
 }
 
-// TestOracleDamaged compares what is printed for files with some bytes changed.
+// TestOracleDamaged compares the output for files with some bytes changed.
 func TestOracleDamaged(t *testing.T) {
 	oracle.Require(t)
 	if _, err := os.Stat(realDump); err != nil {

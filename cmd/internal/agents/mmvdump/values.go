@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 )
 
-// A document is what --json prints of a file.
+// A document is the --json output for a file.
 type document struct {
 	File      string   `json:"file"`
 	Version   int      `json:"version"`
@@ -27,7 +27,7 @@ type document struct {
 	InDoms    []inDom  `json:"indoms"`
 	Metrics   []metric `json:"metrics"`
 	Labels    []label  `json:"labels"`
-	Problems  []string `json:"problems"` // what leads nowhere
+	Problems  []string `json:"problems"` // broken references
 }
 
 type inDom struct {
@@ -80,7 +80,7 @@ func readDocument(path string, now time.Time) (*document, error) {
 		return nil, err
 	}
 	if st.Size() == 0 {
-		return nil, unix.EINVAL // as mmap(2) says
+		return nil, unix.EINVAL // as mmap(2) returns
 	}
 	f, err := mmv.NewFile(r, st.Size())
 	if err != nil {
@@ -195,7 +195,7 @@ func printJSON(env *cli.Env, path string) int {
 	return 0
 }
 
-// message returns what there is to say about a file that cannot be read.
+// message returns the error message for a file that cannot be read.
 func message(err error) string {
 	var code pcp.Error
 	if errors.As(err, &code) && err.Error() != code.Error() || errors.Is(err, mmv.ErrInFlux) {
@@ -211,8 +211,8 @@ type change struct {
 	value
 }
 
-// watch prints all values, and then again and again those that have changed,
-// until ctx is done or the file has gone. While the file is in flux it waits.
+// watch prints all values, and then repeatedly those that have changed, until ctx is
+// done or the file is removed. While the file is in flux it waits.
 func watch(ctx context.Context, env *cli.Env, path string, interval time.Duration, asJSON bool) int {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -32,8 +32,8 @@ var AddCommand = &cli.Command{
 	Run: runAdd,
 }
 
-// runAdd reads its arguments as the script pmnsadd does: the usage message goes
-// to standard output, and a mistake in an option does not fail.
+// runAdd parses its arguments as the script pmnsadd does: it prints the usage message
+// on standard output, and a mistake in an option does not fail.
 func runAdd(ctx context.Context, env *cli.Env) int {
 	cfg := env.Config()
 	path, ok := env.Getenv("PMNS_DEFAULT"), env.IsSet("PMNS_DEFAULT")
@@ -76,7 +76,7 @@ func usage(env *cli.Env, status int) int {
 	return status
 }
 
-// check says why a file cannot be added to the name space at path.
+// check returns the reason why a file cannot be added to the name space at path.
 func check(path, file string) (problem string) {
 	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
 		return fmt.Sprintf("cannot find PMNS file \"%s\"", path)
@@ -123,7 +123,7 @@ func add(ctx context.Context, env *cli.Env, tmp, path, file string) int {
 	if err == nil && ctx.Err() == nil {
 		err = replaceOr(path, tree, `Error: cannot create output PMNS file "%s.new": %s`)
 	}
-	if err != nil { // in C it is pmnsmerge that writes the file
+	if err != nil { // in C, pmnsmerge writes the file
 		return merge.Fatalf("%v", err)
 	}
 	if ctx.Err() != nil {
@@ -132,8 +132,8 @@ func add(ctx context.Context, env *cli.Env, tmp, path, file string) int {
 	return 0
 }
 
-// connect puts before text, which is a subtree, the groups that lead to it
-// from the root. The first group in text says which they are.
+// connect prepends the groups that lead from the root to the subtree text. The first
+// group in text determines them.
 func connect(text []byte) []byte {
 	var base string
 	for line := range bytes.Lines(text) {

@@ -4,5 +4,5 @@ package nsedit
 
 import "context"
 
-// alone does not wait: there are no such locks here.
+// alone does not wait: this system has no such locks.
 func alone(context.Context, string) (unlock func(), err error) { return func() {}, nil }

@@ -14,12 +14,12 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// alone waits until no other process of this program changes files in the folder of
-// path, and keeps others waiting until unlock is called. It is another lock than
-// that of a script which holds one while it runs several commands.
+// alone waits until no other process of this program changes files in the directory of
+// path, and makes others wait until unlock is called. The lock differs from that of a
+// script, which holds its lock while it runs several commands.
 func alone(ctx context.Context, path string) (unlock func(), err error) {
 	dir, err := os.Open(filepath.Dir(path))
-	if err != nil { // it is not there, or may not be listed; the file says which
+	if err != nil { // it does not exist, or is not readable; the file's error shows which
 		return func() {}, nil
 	}
 	for {

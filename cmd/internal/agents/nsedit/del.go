@@ -63,7 +63,7 @@ func runDel(ctx context.Context, env *cli.Env) int {
 			return env.Fatalf("Error: metricpath \"%s\" not defined in the PMNS", name)
 		}
 	}
-	if ctx.Err() != nil { // from here on nothing may leave a file half written
+	if ctx.Err() != nil { // from here on the file must be written completely
 		return 1
 	}
 	if err := replace(path, tree); err != nil {

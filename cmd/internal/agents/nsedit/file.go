@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// load reads the name space at path. What the C library prints about a file
-// that is wrong it prints; the error is the message of the tool.
+// load reads the name space at path. It prints the C library's messages about an
+// invalid file; the error is the message of the tool.
 func load(env *cli.Env, path string, dupOK bool) (*pmns.Tree, error) {
 	loader := pmns.Loader{DupOK: dupOK, Config: env.Config(), Stderr: env.Stderr}
 	var tree *pmns.Tree
@@ -38,8 +38,8 @@ func load(env *cli.Env, path string, dupOK bool) (*pmns.Tree, error) {
 	return nil, fmt.Errorf("Error: pmLoadASCIINameSpace(%s, %d): %s", path, dup, cli.ErrText(err))
 }
 
-// mergeFiles reads the files in their order and lays them over each other. Names
-// with two PMIDs it warns of; an error is the message of the tool.
+// mergeFiles reads the files in order and merges them. It warns about names with two
+// PMIDs; an error is the message of the tool.
 func mergeFiles(env *cli.Env, files []string, dupOK, verbose bool) (*pmns.Tree, error) {
 	var tree *pmns.Tree
 	for _, path := range files {
@@ -74,14 +74,14 @@ func idText(id pcp.PMID) string {
 	return id.String()
 }
 
-// replace writes tree to the file at path, which keeps its mode and owner, or
-// on an error all that it was. The error is the message of the tool.
+// replace writes tree to the file at path, which keeps its mode and owner, or on an
+// error stays unchanged. The error is the message of the tool.
 func replace(path string, tree *pmns.Tree) error {
 	return replaceOr(path, tree, `Error: cannot open PMNS file "%s.new" for writing: %s`)
 }
 
-// replaceOr is replace with the message, of path and a reason, for a new file
-// that cannot be made. To the C tools that is path.new.
+// replaceOr is replace with the message, of path and a reason, for a new file that
+// cannot be created. In the C tools that is path.new.
 func replaceOr(path string, tree *pmns.Tree, message string) error {
 	how := safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1, Keep: true, Lenient: true}
 	err := safefile.Replace(path, how, func(w io.Writer) error {

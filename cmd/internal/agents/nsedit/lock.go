@@ -33,7 +33,7 @@ it goes on without, and the exit status is 1. "pcp ns unlock" removes the lock.`
 		if exit {
 			return status
 		}
-		// The lock is that of the script, which lives on.
+		// The lock belongs to the script, which continues to run.
 		if err := takeLock(ctx, path, os.Getppid(), lockPause, lockTries); err != nil {
 			return lockFailed(env, path, err)
 		}
@@ -41,7 +41,7 @@ it goes on without, and the exit status is 1. "pcp ns unlock" removes the lock.`
 	},
 }
 
-// lockFailed says why there is no lock.
+// lockFailed reports why taking the lock failed.
 func lockFailed(env *cli.Env, path string, err error) int {
 	if errors.Is(err, errLocked) {
 		fmt.Fprintf(env.Stdout, "%s: Warning: Unable to acquire lock (%s)\n                   after 120 seconds ... continuing anyway\n", env.ProgName(), path)
@@ -89,21 +89,21 @@ func lockArg(env *cli.Env) (path string, status int, exit bool) {
 	return path + ".lock", 0, false
 }
 
-// How long a lock is waited for, as by the script of the C implementation.
+// Time limit for a lock, as in the script of the C implementation.
 const (
 	lockPause = 5 * time.Second
 	lockTries = 20
 )
 
-// errLocked says that another holds a lock.
+// errLocked is the error if another process holds a lock.
 var errLocked = errors.New("locked")
 
-// lockTag marks locks whose process may be asked for. The scripts of the C
-// implementation write the number of a process that has ended.
+// lockTag marks locks whose process may be checked. The scripts of the C implementation
+// write the number of a process that has ended.
 const lockTag = "pcp-ns"
 
-// takeLock makes the file at path for a process. If it is there it tries again after
-// each pause, so many times.
+// takeLock creates the file at path for a process. If it exists, it retries a number of
+// times after a pause.
 func takeLock(ctx context.Context, path string, pid int, pause time.Duration, tries int) error {
 	for i := 0; ; i++ {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -131,8 +131,8 @@ func takeLock(ctx context.Context, path string, pid int, pause time.Duration, tr
 	}
 }
 
-// removeStale removes a lock whose process has gone. Of several that try one succeeds,
-// and none removes the lock that follows.
+// removeStale removes a lock whose process has ended. If several processes try, one
+// succeeds, and none removes the next lock.
 func removeStale(ctx context.Context, path string) (bool, error) {
 	if !stale(path) {
 		return false, nil
@@ -145,7 +145,7 @@ func removeStale(ctx context.Context, path string) (bool, error) {
 	return stale(path) && os.Remove(path) == nil, nil
 }
 
-// stale reports whether the process of a lock is known to have gone.
+// stale reports whether the process of a lock is known to have ended.
 func stale(path string) bool {
 	text, err := os.ReadFile(path)
 	if err != nil {

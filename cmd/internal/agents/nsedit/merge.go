@@ -70,7 +70,7 @@ func runMerge(ctx context.Context, env *cli.Env) int {
 	if _, err := os.Stat(out); err == nil && !force {
 		return env.Fatalf("Error: output PMNS file %q already exists!\nYou must either remove it first, or use -f", out)
 	}
-	if ctx.Err() != nil { // from here on nothing may leave a file half written
+	if ctx.Err() != nil { // from here on the file must be written completely
 		return 1
 	}
 	f, err := openOutput(out, force)
@@ -78,7 +78,7 @@ func runMerge(ctx context.Context, env *cli.Env) int {
 		return env.Fatalf("Error: cannot create output PMNS file \"%s\": %s", out, reason(err))
 	}
 	defer f.Close()
-	// All may read a name space, whatever the umask says.
+	// All users may read a name space, regardless of the umask.
 	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
 		f.Chmod(0o644)
 	}
@@ -105,16 +105,16 @@ func runMerge(ctx context.Context, env *cli.Env) int {
 	if err != nil {
 		return env.Fatalf("Error: cannot write output PMNS file %q: %s", out, cli.ErrText(err))
 	}
-	// Two names for a PMID may have come from two files.
+	// Two names for a PMID may be from two files.
 	if _, err := load(env, out, !unique); err != nil {
 		return env.Fatalf("%v", err)
 	}
 	return 0
 }
 
-// openOutput opens the output as safefile does, since Rebuild runs this as root.
-// With force a file or a link that was there goes, or loses its contents if its
-// directory may not be written to; anything else stays what it is.
+// openOutput opens the output as safefile does, since Rebuild runs this as root. With
+// force it removes an existing file or link, or truncates it if its directory is not
+// writable; it does not change anything else.
 func openOutput(path string, force bool) (*os.File, error) {
 	if st, err := os.Lstat(path); force && err == nil && (st.Mode().IsRegular() || st.Mode()&fs.ModeSymlink != 0) {
 		if f, err := safefile.Create(path, 0o644); err == nil {
@@ -139,11 +139,11 @@ func openOutput(path string, force bool) (*os.File, error) {
 	return f, nil
 }
 
-// A stampedFile is an input with its _DATESTAMP, "" if it has none.
+// A stampedFile is an input with its _DATESTAMP, "" if it has no stamp.
 type stampedFile struct{ name, stamp string }
 
-// sortFiles puts the files without a _DATESTAMP first, and then the others in
-// the order of their stamps; those that are alike stay as they are.
+// sortFiles sorts the files without a _DATESTAMP first, and then the others in the
+// order of their stamps; the sort is stable.
 func sortFiles(names []string) ([]stampedFile, error) {
 	files := make([]stampedFile, len(names))
 	for i, name := range names {
@@ -158,8 +158,8 @@ func sortFiles(names []string) ([]stampedFile, error) {
 	return files, nil
 }
 
-// dateStamp returns what the first #define of a name that begins with
-// _DATESTAMP has for a value.
+// dateStamp returns the value of the first #define of a name that begins with
+// _DATESTAMP.
 func dateStamp(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

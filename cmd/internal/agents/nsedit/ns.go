@@ -37,5 +37,5 @@ finds the old file or the new one, never a part.`,
 	Run:         cli.Run,
 }
 
-// pmnsDir returns where the name space of the machine is.
+// pmnsDir returns the directory of the machine's name space.
 func pmnsDir(env *cli.Env) string { return filepath.Join(env.Config().Get("PCP_VAR_DIR"), "pmns") }

@@ -49,12 +49,12 @@ the new one. stdpmid is made anew as well.`,
 	Run:         runRebuild,
 }
 
-// A rebuild is what the options of Rebuild say.
+// A rebuild holds the options of Rebuild.
 type rebuild struct {
 	env                                *cli.Env
 	dir                                string
 	dry, all, silent, upgrade, verbose bool
-	trace                              bytes.Buffer // what is printed at the end, with -v or after a failure
+	trace                              bytes.Buffer // printed at the end, with -v or after a failure
 }
 
 func runRebuild(ctx context.Context, env *cli.Env) int {
@@ -107,7 +107,7 @@ func runRebuild(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// say prints a line of the report, at once if nothing is done.
+// say prints a line of the report, at once in a dry run.
 func (r *rebuild) say(format string, args ...any) {
 	switch {
 	case r.silent:
@@ -160,7 +160,7 @@ func (r *rebuild) run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if r.upgrade && had { // what is compared is the file
+	if r.upgrade && had { // compare the file
 		if was, err := load(r.env, root, true); err == nil {
 			old = metricsOf(was)
 		}
@@ -186,7 +186,7 @@ func (r *rebuild) run(ctx context.Context) error {
 	return nil
 }
 
-// base returns the name space as it is, less what -u takes away, and whether
+// base returns the current name space, less the names that -u removes, and whether
 // there was one.
 func (r *rebuild) base(root string) (tree *pmns.Tree, had bool, err error) {
 	st, err := os.Stat(root)
@@ -273,7 +273,7 @@ func (r *rebuild) mergeList(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// maxConf is how much of pmcd.conf is looked at.
+// maxConf is the maximum number of bytes read from pmcd.conf.
 const maxConf = 1 << 20
 
 // configured reports whether an agent has a line in pmcd.conf.
@@ -290,7 +290,7 @@ func (r *rebuild) configured(agent string) bool {
 	return false
 }
 
-// merge lays the files over tree, in the order of pmnsmerge.
+// merge merges the files into tree, in the order of pmnsmerge.
 func (r *rebuild) merge(tree *pmns.Tree, paths []string) error {
 	sorted, err := sortFiles(paths)
 	if err != nil {
@@ -326,7 +326,7 @@ func metricsOf(t *pmns.Tree) map[string][]pcp.PMID {
 	return all
 }
 
-// install puts the new name space in place. At no time is there none.
+// install installs the new name space. There is a name space at all times.
 func (r *rebuild) install(root string, next *pmns.Tree, had bool) error {
 	if had {
 		text, err := os.ReadFile(root)
@@ -352,7 +352,7 @@ func (r *rebuild) install(root string, next *pmns.Tree, had bool) error {
 		r.say("%s: new PMNS \"%s\" created.", r.env.ProgName(), root)
 	}
 	if !samePath(filepath.Dir(root), pmnsDir(r.env)) {
-		return nil // no collector has it
+		return nil // no collector uses it
 	}
 	if err := hangup.Collector(filepath.Join(r.env.Config().Get("PCP_RUN_DIR"), "pmcd.pid")); err != nil {
 		r.say("%s: no collector is told: %v", r.env.ProgName(), err)
@@ -360,7 +360,7 @@ func (r *rebuild) install(root string, next *pmns.Tree, had bool) error {
 	return nil
 }
 
-// writableDir reports whether files can be made in dir.
+// writableDir reports whether files can be created in dir.
 func writableDir(dir string) bool {
 	f, err := os.CreateTemp(dir, ".rebuild.*")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
-// A tree is an installation in a folder of its own, without any file of the C
+// A tree is an installation in its own directory, without any file of the C
 // implementation.
 type tree struct {
 	testdir.Dir
@@ -48,7 +48,7 @@ func newTree(t testing.TB) *tree {
 	return r
 }
 
-// run runs a command and returns its exit status and all that it prints.
+// run runs a command and returns its exit status and output.
 func (r *tree) run(c *cli.Command, args ...string) (int, string) {
 	r.T.Helper()
 	var out bytes.Buffer
@@ -106,7 +106,7 @@ func TestRebuild(t *testing.T) {
 	r.has("var/pmns/root", "xfs.log", true)
 	r.has("var/pmns/root.prev", "xfs.log", false)
 
-	// A name that is gone from the files stays, until -u.
+	// A name that was removed from the files stays until -u.
 	r.Write("var/pmns/root_linux", "root {\n\tmem\n}\nmem {\n\tutil\t60:1:2\n}\n")
 	r.want(0, []string{"updated.", "root.prev"}, "rebuild", "-v")
 	r.has("var/pmns/root", "mem.free", true)
@@ -160,8 +160,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestTogether has many change the name space at once: nothing is lost, and a reader
-// always finds all that was there at the start.
+// TestTogether runs many changes of the name space concurrently: nothing is lost, and a
+// reader always finds all names that existed at the start.
 func TestTogether(t *testing.T) {
 	r := newTree(t)
 	r.want(0, nil, "rebuild")
@@ -204,7 +204,7 @@ func TestLock(t *testing.T) {
 	if err := takeLock(t.Context(), path, me, time.Millisecond, 3); err != errLocked {
 		t.Errorf("a second lock: %v", err)
 	}
-	// One of a process that has ended is taken over, by one.
+	// A lock of an ended process is taken over by exactly one process.
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestLock(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d took the lock of a process that has ended", n)
 	}
-	// A script's lock does not say which process holds it.
+	// A script's lock does not name the process that holds it.
 	if err := os.WriteFile(path, fmt.Appendf(nil, "%d pmnslock\n", gone.Process.Pid), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,8 @@ func TestLock(t *testing.T) {
 	r.want(1, []string{"Usage"}, "lock", "a", "b")
 }
 
-// TestBuiltinTable makes stdpmid where no PCP is installed, and of a table as PCP installs it.
+// TestBuiltinTable makes stdpmid without an installed PCP, and from a table as PCP installs
+// it.
 func TestBuiltinTable(t *testing.T) {
 	r := newTree(t)
 	if err := os.Remove(filepath.Join(r.Path, "var/pmns/stdpmid.pcp")); err != nil {
@@ -305,7 +306,7 @@ func TestScripts(t *testing.T) {
 		t.Errorf("a second time: %s", out)
 	}
 
-	// A target is meant as seen from here, not from where the link is.
+	// A target is relative to the current directory, not to that of the link.
 	t.Chdir(r.Path)
 	if err := os.Remove(filepath.Join(r.Path, "var/pmns/Rebuild")); err != nil {
 		t.Fatal(err)
@@ -316,7 +317,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestOracleRebuild runs the script of the C implementation in a folder like ours.
+// TestOracleRebuild runs the script of the C implementation in a directory like ours.
 func TestOracleRebuild(t *testing.T) {
 	oracle.Require(t)
 	script := "/usr/lib/pcp/pmns/Rebuild"

@@ -13,7 +13,7 @@ import (
 )
 
 // IsScript reports whether link is the name of a command that is a script in the C
-// implementation and in none of the folders for programs.
+// implementation and not in a directory for programs.
 func IsScript(link string) bool {
 	for _, s := range scripts {
 		if s.link == link {
@@ -23,7 +23,7 @@ func IsScript(link string) bool {
 	return false
 }
 
-// scripts are those commands, and the folder that Install scripts call them in.
+// scripts are those commands, and the directory in which Install scripts call them.
 var scripts = []struct{ setting, below, link string }{
 	{"PCP_VAR_DIR", "pmns", "Rebuild"},
 	{"PCP_VAR_DIR", "pmns", "Make.stdpmid"},

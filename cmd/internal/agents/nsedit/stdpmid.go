@@ -59,8 +59,8 @@ lines with one name or number are an error, and stdpmid stays as it is.`,
 
 var optDir = cli.Option{Short: 'C', Long: "directory", Arg: "DIR", Help: "where the name space is [default $PCP_VAR_DIR/pmns; as Rebuild or Make.stdpmid the current directory]"}
 
-// workDir returns the folder that a command works in. By the name of the script it
-// is the current one, as scripts expect.
+// workDir returns the directory that a command works in. If called by the name of the
+// script, it is the current one, as scripts expect.
 func workDir(env *cli.Env, script string) string {
 	if env.Name == script {
 		return "."
@@ -68,14 +68,14 @@ func workDir(env *cli.Env, script string) string {
 	return pmnsDir(env)
 }
 
-// maxDomains is how large the files stdpmid.* can be together.
+// maxDomains is the maximum total size of the files stdpmid.*.
 const maxDomains = 1 << 20
 
 // sourceFile is the table of PCP's own domains.
 const sourceFile = "stdpmid.pcp"
 
-// makeStdPMID makes the file stdpmid in dir. The numbers that PCP gives are in it if there is
-// no file with them.
+// makeStdPMID creates the file stdpmid in dir. It includes the numbers that PCP assigns if no
+// file has them.
 func makeStdPMID(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -101,7 +101,7 @@ func makeStdPMID(dir string) error {
 		n := 0
 		for line := range bytes.Lines(text) {
 			n++
-			entry, _, _ := strings.Cut(string(line), "/*") // a comment, as some lines of PCP's have it
+			entry, _, _ := strings.Cut(string(line), "/*") // a comment, as in some lines of PCP's
 			words := strings.Fields(entry)
 			if len(words) == 0 || line[0] == '#' {
 				continue
@@ -156,8 +156,8 @@ func readSome(path string, limit int) ([]byte, error) {
 	return text, err
 }
 
-// writeFile replaces the file at path in one step; all may read it. The folder may belong
-// to another user, whose links are not followed.
+// writeFile replaces the file at path in one step; all users may read it. The directory
+// may belong to another user, whose links are not followed.
 func writeFile(path string, text []byte) error {
 	return safefile.ReplaceBytes(path, text, safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1})
 }

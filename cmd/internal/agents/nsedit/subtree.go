@@ -71,8 +71,8 @@ func runReplace(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// replaceSubtree makes the new name space in a folder of its own and puts it in
-// place in one step.
+// replaceSubtree makes the new name space in a separate directory and installs it in
+// one step.
 func replaceSubtree(ctx context.Context, env *cli.Env, path, subtree, file string) error {
 	tree, err := load(env, path, true)
 	if err != nil {
@@ -105,7 +105,7 @@ func replaceSubtree(ctx context.Context, env *cli.Env, path, subtree, file strin
 	if err := replace(path, tree); err != nil {
 		return err
 	}
-	// As the script does, so that it is found when the next is made.
+	// As the script does, so that it is found when the next one is made.
 	if err := writeFile(filepath.Join(filepath.Dir(path), subtree), text); err != nil {
 		return err
 	}

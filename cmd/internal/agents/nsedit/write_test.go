@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestMain makes this program the command after which it is called.
+// TestMain makes this program act as the command by whose name it is called.
 func TestMain(m *testing.M) {
 	if c := cli.Find([]*cli.Command{AddCommand, DelCommand, MergeCommand}, filepath.Base(os.Args[0])); c != nil {
 		os.Exit(c.Run(context.Background(), &cli.Env{
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // The user nobody owns nothing.
 const nobody = 65534
 
-// A place has files that a user without rights edits.
+// A place has files that an unprivileged user edits.
 type place struct {
 	t   *testing.T
 	bin string // of the tools
@@ -65,7 +65,7 @@ func newPlace(t *testing.T, bin string) *place {
 	for name, text := range startFiles {
 		p.write(name, text, 0o644)
 	}
-	if bin == "" { // this program, where the other user finds it
+	if bin == "" { // this program, accessible to the other user
 		p.bin = filepath.Join(base, "bin")
 		os.Mkdir(p.bin, 0o755)
 		self, err := os.Open("/proc/self/exe")
@@ -100,7 +100,7 @@ func (p *place) write(name, text string, mode os.FileMode) {
 	os.Chmod(path, mode)
 }
 
-// An outcome is all that a run leaves.
+// An outcome is the output and the files of a run.
 type outcome struct {
 	Out, Err string
 	Exit     int
@@ -147,7 +147,7 @@ func (p *place) run(as int, line string) outcome {
 	return o
 }
 
-// TestOracleEdit runs the tools on files that they may write, and may not.
+// TestOracleEdit runs the tools on files with and without write permission.
 func TestOracleEdit(t *testing.T) {
 	oracle.Require(t)
 	real := oracle.Path("pmnsmerge")
@@ -203,7 +203,7 @@ func TestOracleEdit(t *testing.T) {
 	}
 }
 
-// TestMergePlanted has what another user put at the name of the output.
+// TestMergePlanted tries files that another user put in place of the output.
 func TestMergePlanted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root can plant as somebody else")

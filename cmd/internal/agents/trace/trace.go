@@ -1,4 +1,4 @@
-// Package trace is pmtrace: it tells the agent trace of a point, a value or the time that a command takes.
+// Package trace implements pmtrace, which reports a point, a value or the time of a command to the agent trace.
 //
 //	pmtrace -e 'make all' build
 package trace
@@ -57,7 +57,7 @@ command, else it is 0 whatever happens, so that a script goes on.`,
 
 const synopsis = "[-q] [-c value|-e command|-v value] [-h host] [-S state] tag"
 
-// usage is what the C tool prints below its synopsis, but for the last line.
+// usage is the C tool's text below its synopsis, except the last line.
 const usage = `
 Options:
   -c value    export a counter value through the trace PMDA
@@ -75,7 +75,7 @@ Options:
 
 `
 
-// A job is what the command line asks for.
+// A job is the parsed command line.
 type job struct {
 	what    rune // 'c', 'e', 'v', or 0 for a point
 	value   float64
@@ -86,7 +86,7 @@ type job struct {
 	tag     string
 }
 
-// parse reads the command line. It reports whether that is in order; if not, all messages have been printed.
+// parse parses the command line. It reports whether that is valid; if not, it has printed all messages.
 func (j *job) parse(env *cli.Env) bool {
 	me, ok := env.ProgName(), true
 	complain := func(format string, args ...any) {
@@ -141,7 +141,7 @@ func (j *job) parse(env *cli.Env) bool {
 	return ok
 }
 
-// config returns where the agent is. Like the C tool it warns of variables that cannot be read, and goes on without them.
+// config returns the address of the agent. Like the C tool it warns about unreadable variables, and ignores them.
 func (j *job) config(env *cli.Env) trace.Config {
 	cfg := trace.Config{
 		Host: j.host, State: j.state | trace.StateAsync, Config: env.Config(), Debug: env.Stderr,
@@ -175,7 +175,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return 0
 	}
 	me := env.ProgName()
-	// done prints that something has been sent, or why not.
+	// done prints that a record has been sent, or why not.
 	done := func(what string, err error, format string, args ...any) bool {
 		env.FlushOut()
 		switch {
@@ -190,7 +190,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if err == nil {
 		defer tr.Close()
 	}
-	// send calls a function and waits until what it sent is on its way.
+	// send calls a function and waits until its data has been sent.
 	send := func(call func() error) error {
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// float is a number as printf("%f") has it.
+// float formats a number as printf("%f") does.
 func float(x float64) string {
 	switch {
 	case math.IsNaN(x) && math.Signbit(x):
@@ -248,7 +248,7 @@ func float(x float64) string {
 	return strconv.FormatFloat(x, 'f', 6, 64)
 }
 
-// text is what the C tool says of an error: that of the system if there is one.
+// text returns the C tool's text of an error: that of the system if there is one.
 func text(err error) string {
 	if code := trace.Error(0); errors.As(err, &code) && code != trace.ErrIPC && code != trace.ErrTimeout {
 		return code.Error()
@@ -266,7 +266,8 @@ func text(err error) string {
 	return err.Error()
 }
 
-// shell runs a command as system(3) does, and returns its exit status: 128 and the number of the signal if one ended it.
+// shell runs a command as system(3) does, and returns its exit status: 128 plus the number of the signal if a signal
+// ended it.
 func shell(ctx context.Context, env *cli.Env, command string) (int, error) {
 	env.FlushOut()
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/trace"
 )
 
-// agent is one that notes what it is sent; its greeting is an argument.
+// agent is an agent that records the data it receives; its greeting is an argument.
 func agent(t *testing.T, greeting trace.Ack) (port string, records chan string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,7 +51,7 @@ func agent(t *testing.T, greeting trace.Ack) (port string, records chan string) 
 	return fmt.Sprint(ln.Addr().(*net.TCPAddr).Port), records
 }
 
-// TestExit looks at what is sent, printed, and the exit status.
+// TestExit checks the data sent, the output, and the exit status.
 func TestExit(t *testing.T) {
 	port, records := agent(t, trace.Version)
 	denied, _ := agent(t, trace.Ack(trace.ErrPermission))
