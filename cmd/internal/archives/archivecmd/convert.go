@@ -173,7 +173,7 @@ func (c *conversion) run(env *cli.Env, from, to string) (notes []string, err err
 	return notes, publish(base, to)
 }
 
-// publish gives the files of an archive their names, none of which exists.
+// publish gives the files of an archive their names, which must not exist.
 func publish(base, to string) error {
 	list := check.Files(base)
 	for _, path := range list {

@@ -9,7 +9,7 @@ import (
 )
 
 // report lists the pairs "name|value|value" that differ enough: new metrics, those that
-// grew, from much to little, those that shrank, and missing ones.
+// grew, the largest growth first, those that shrank, and missing ones.
 func (t *tool) report(pairs []string) []string {
 	var lines []string
 	for _, pair := range pairs {

@@ -245,7 +245,7 @@ func (m *metric) inherit() {
 	}
 }
 
-// printing reads a printtype, of which the first letter counts.
+// printing reads a printtype; only its first letter counts.
 func printing(value string) (byte, error) {
 	if value != "" && strings.IndexByte("bdfpst", value[0]) >= 0 {
 		return value[0], nil

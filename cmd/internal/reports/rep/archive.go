@@ -71,8 +71,8 @@ func (p *reporter) startArchive() (err error) {
 	return nil
 }
 
-// metricLabels puts the labels of a metric. As in the Python program, clusters and items are identified by their number
-// alone.
+// metricLabels writes the labels of a metric. As in the Python program, clusters and items are identified by their
+// number alone.
 func (p *reporter) metricLabels(m *pmrep.Metric) error {
 	for level, list := range m.LevelLabels() {
 		ident, id := uint32(0), m.Desc.PMID
@@ -117,7 +117,7 @@ func (p *reporter) putTexts(m *pmrep.Metric) error {
 			continue
 		}
 		if err := p.arch.PutText(t.kind, t.ident, t.text); err != nil {
-			return nil // a text that others have put
+			return nil // a text written for other metrics
 		}
 	}
 	return nil
