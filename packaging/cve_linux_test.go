@@ -26,9 +26,9 @@ func installInto(t *testing.T, dest, umask string) {
 	}
 }
 
-// TestCVE_2019_3695 installs, as root, beside directories of the daemons in which PCP's user left scripts and links: what was
-// installed over an earlier installation ran such a script, and wrote through links. None may run here, and what the links lead to
-// must stay as it is.
+// TestCVE_2019_3695 installs, as root, next to directories of the daemons in which PCP's user left scripts and links: installing
+// over an earlier installation ran such a script, and wrote through links. Here no script may run, and the targets of the links
+// must not change.
 func TestCVE_2019_3695(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root can plant as another user")
@@ -85,8 +85,8 @@ func TestCVE_2019_3695(t *testing.T) {
 	}
 }
 
-// TestCVE_2019_3696 holds the units of the daemons to what keeps PCP's user from leading root anywhere: none is started
-// as root, none can become root, and none runs a command as root before or after.
+// TestCVE_2019_3696 checks that PCP's user cannot redirect root through the units of the daemons: no daemon is started
+// as root or can become root, and no unit runs a command as root before or after.
 func TestCVE_2019_3696(t *testing.T) {
 	units, err := filepath.Glob("systemd/*.service")
 	if err != nil || len(units) < 8 {
@@ -99,10 +99,10 @@ func TestCVE_2019_3696(t *testing.T) {
 		}
 		unit := "\n" + string(b)
 		if strings.HasSuffix(path, "pcp-up.service") {
-			continue // a user's own
+			continue // a unit of a user
 		}
 		if strings.Contains(unit, "\nExecStart=systemctl reload pcp-") && strings.Count(unit, "\nExec") == 1 && !strings.Contains(unit, "\nReadWritePaths") {
-			continue // has the service manager start another unit, and nothing else
+			continue // only makes the service manager start another unit
 		}
 		for _, want := range []string{"\nUser=pcp\n", "\nGroup=pcp\n", "\nNoNewPrivileges=yes\n", "\nCapabilityBoundingSet=\n", "\nRestrictSUIDSGID=yes\n"} {
 			if !strings.Contains(unit, want) {
@@ -117,9 +117,9 @@ func TestCVE_2019_3696(t *testing.T) {
 	}
 }
 
-// TestCVE_2020_8025 installs with an umask that keeps nothing from anybody, and with one that keeps all: directories of the
-// package could be written by users who should not, by the modes that were set. Nothing that is installed may be written
-// by others, have a set-user bit, or belong to another than who installs; and all of it can be read.
+// TestCVE_2020_8025 installs with the least and the most restrictive umask: the modes of the package's directories let
+// other users write to them. No installed file may be writable by others, have a set-user bit, or belong to a user other
+// than the installing one; and all of them must be readable.
 func TestCVE_2020_8025(t *testing.T) {
 	for _, umask := range []string{"000", "077"} {
 		dest := t.TempDir()

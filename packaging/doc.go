@@ -1,3 +1,3 @@
-// Package packaging holds what make install puts beside the program: units of
-// the service manager, sample configuration and pcp.env for scripts. Its test installs and uninstalls.
+// Package packaging holds the files that make install adds to the program: systemd units,
+// sample configuration and pcp.env for scripts. Its tests install and uninstall.
 package packaging

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/config"
 )
 
-// settings are what TestEnv has in its files.
+// settings are the settings in the files of TestEnv.
 const (
 	settings = `# A comment=no
 PCP_VAR_DIR=/var/other
@@ -28,7 +28,7 @@ PCP_LAST=no newline`
 	ofUser = "# mine\nPCP_VAR_DIR=/var/mine\nPCP_MINE=a b\nPERL5LIB='/x y'\n"
 )
 
-// TestEnv sources pcp.env and compares what it sets with what a program of ours gives
+// TestEnv sources pcp.env and compares its settings with the environment that our program gives
 // to the programs that it runs.
 func TestEnv(t *testing.T) {
 	sh, err := exec.LookPath("sh")
@@ -77,7 +77,7 @@ func TestEnv(t *testing.T) {
 		}
 		return "", false
 	}
-	// A program has what is built in too.
+	// A program has the built-in settings too.
 	made := config.NewLookup(lookup).Environ()
 	for _, v := range got {
 		name, _, _ := strings.Cut(v, "=")
@@ -106,7 +106,7 @@ func TestEnv(t *testing.T) {
 		t.Errorf("without a file: %q", problem)
 	}
 
-	// The C implementation's, where it is installed, does the same for what both take.
+	// The C implementation's pcp.env, where it is installed, has the same effect for settings that both accept.
 	const theirs = "/etc/pcp.env"
 	if _, err := os.Stat(theirs); err != nil || os.Getenv("PCP_ORACLE") == "none" {
 		t.Skip("SKIPPED: there is no pcp.env of the C implementation to compare with")
@@ -131,7 +131,7 @@ func TestEnv(t *testing.T) {
 	}
 }
 
-// TestEnvProcesses asks pcp.env for the ids of processes.
+// TestEnvProcesses tests the functions of pcp.env that print the IDs of processes.
 func TestEnvProcesses(t *testing.T) {
 	if _, err := exec.LookPath("ps"); err != nil {
 		t.Skip("SKIPPED: there is no ps")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestInstall runs make install and make uninstall below a directory of its own and
-// looks at what is there after each.
+// TestInstall runs make install and make uninstall below its own directory and
+// checks the files after each.
 func TestInstall(t *testing.T) {
 	for _, name := range []string{"make", "bash", "sed"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -54,7 +54,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("the unit does not start %s/bin/pcp: %v\n%s", prefix, err, unit)
 	}
 
-	// What units start is there, and what they name is installed.
+	// The programs and files of units are installed.
 	installed, err := filepath.Glob(filepath.Join(root, "lib/systemd/system/*"))
 	if err != nil || len(installed) != len(unitNames(t))-1 { // one is for users
 		t.Errorf("the units %q are installed, %v", installed, err)
@@ -86,7 +86,7 @@ func TestInstall(t *testing.T) {
 		run("PMINFO(1)", "man", "-M", filepath.Join(root, "share/man"), "pcp-info")
 	}
 
-	// A program of somebody else's is not replaced, and nothing else is either.
+	// A program of another package is not replaced, and then no other file is either.
 	link := filepath.Join(root, "bin/pminfo")
 	os.Remove(link)
 	if err := os.WriteFile(link, []byte("#!/bin/sh\n"), 0o777); err != nil {
@@ -110,13 +110,13 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestUnits has systemd read the units as they are installed.
+// TestUnits lets systemd check the installed units.
 func TestUnits(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("SKIPPED: there is no systemd-analyze")
 	}
 	dir := t.TempDir()
-	// systemd-analyze wants the program to exist.
+	// systemd-analyze requires the program to exist.
 	if err := os.WriteFile(filepath.Join(dir, "pcp"), []byte("#!/bin/sh\n"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -169,8 +169,8 @@ func unitNames(t *testing.T) []string {
 	return names
 }
 
-// TestUnitText looks at units without systemd: their form, that they name units which exist,
-// and that what runs for the machine has no more rights than it needs.
+// TestUnitText checks units without systemd: their form, that they name existing units,
+// and that system units have no more rights than they need.
 func TestUnitText(t *testing.T) {
 	names := unitNames(t)
 	sections := map[string]string{".service": "Service", ".socket": "Socket", ".timer": "Timer"}
@@ -213,7 +213,7 @@ func TestUnitText(t *testing.T) {
 			if len(set["ExecStart"]) == 0 || set["NoNewPrivileges"] == nil {
 				t.Errorf("%s: starts %q, NoNewPrivileges=%q", name, set["ExecStart"], set["NoNewPrivileges"])
 			}
-			if name == "pcp-up.service" { // has the rights of the user who starts it
+			if name == "pcp-up.service" { // has the rights of its user
 				continue
 			}
 			for key, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// checkModes has every installed file be its owner's to write alone, and everybody's to read.
+// checkModes checks that every installed file is writable only by its owner and readable by all users.
 func checkModes(t *testing.T, dest string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(dest, "opt"), func(path string, d fs.DirEntry, err error) error {
@@ -52,7 +52,7 @@ func ownerOf(info fs.FileInfo) (user, group int) {
 	return int(st.Uid), int(st.Gid)
 }
 
-// TestInstallModes installs with masks that would let others write, or keep them from reading.
+// TestInstallModes installs with umasks that would let others write, or prevent them from reading.
 func TestInstallModes(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("SKIPPED: there is no make")
