@@ -22,7 +22,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// offline are commands that take a host or are called through pcp, but read nothing of a collector.
+// offline are commands that take a host or are called through pcp, but do not read from a
+// collector.
 var offline = map[string]string{
 	"find":     "looks for collectors",
 	"lc":       "speaks with pmlogger",
@@ -224,8 +225,8 @@ func TestWebServer(t *testing.T) {
 	}
 }
 
-// TestNothingRecorded asks for the past where there is none: the commands that then read pmlogger's
-// archives of this host all print the same message.
+// TestNothingRecorded asks for the past without any archives: the commands that then read
+// pmlogger's archives of this host all print the same message.
 func TestNothingRecorded(t *testing.T) {
 	dir := t.TempDir()
 	vars := []string{"PCP_LOG_DIR=" + dir, "PCP_ARCHIVE_DIR=" + dir + "/pmlogger", "HOME=" + dir, "XDG_STATE_HOME=" + dir + "/state", "PCP_CONF=/dev/null"}

@@ -60,7 +60,7 @@ func TestNoColour(t *testing.T) {
 		defer kill.Stop()
 		io.WriteString(f, "q")
 		out, err := io.ReadAll(f)
-		if perr := (*fs.PathError)(nil); err != nil && !(errors.As(err, &perr) && perr.Err == syscall.EIO) { // which is its end
+		if perr := (*fs.PathError)(nil); err != nil && !(errors.As(err, &perr) && perr.Err == syscall.EIO) { // which is the end of it
 			t.Errorf("%q: %v", args, err)
 		}
 		await.Exit(t, cmd)
@@ -98,7 +98,8 @@ func TestNoColour(t *testing.T) {
 	}
 }
 
-// TestHelpColours has the help of each command: bold on a terminal that wants it, plain elsewhere.
+// TestHelpColours prints the help of each command: bold on a terminal with colours, plain
+// elsewhere.
 func TestHelpColours(t *testing.T) {
 	help := func(c *cli.Command, vars map[string]string) string {
 		var b strings.Builder

@@ -24,7 +24,8 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// An oddAgent has names of metrics and instances that mean something to shells.
+// An oddAgent has names of metrics and instances that have a meaning for
+// shells.
 type oddAgent struct {
 	names []string // below odd.dyn
 	insts []pcp.Instance
@@ -90,14 +91,14 @@ func (a *oddAgent) Children(_ context.Context, _ string, traverse bool) ([]pmns.
 }
 
 // hostileWords are words that a shell could take for commands that make the file PWNED. Each begins
-// with letters of its own.
+// with different letters.
 var hostileWords = []string{
 	"aa$(touch PWNED)x", "bb`touch PWNED`x", "cc;touch PWNED;x", "dd&&touch PWNED #x", "ee${x:-$(touch PWNED)}", "ff(touch PWNED)x",
 	"gg|touch PWNED", "hh<(touch PWNED)x", "ii=(touch PWNED)x", "jj'$(touch PWNED)'x", `kk"$(touch PWNED)"x`, `ll\$(touch PWNED)x`,
 	"mm >PWNED", "nn*(e:'touch PWNED':)x", "oo two words", "pp!touch PWNED", "qq{a,$(touch PWNED)}x", "rr~x y[$(touch PWNED)]",
 }
 
-// A shell is one with the completion of pcp.
+// A shell is a shell with pcp's completion.
 type shell struct {
 	name string
 	args []string
@@ -133,7 +134,7 @@ func TestCompletionRunsNothing(t *testing.T) {
 			}
 			s := startShell(t, sh, path, real, socket)
 
-			// A collector that sends such names: the client leaves them out.
+			// The collector sends such names, and the client leaves them out.
 			s.line("pcp val odd.dyn.pl\t", "val", "odd.dyn.plain")
 			for _, w := range hostileWords[:2] {
 				s.enter("pcp val odd.dyn." + w[:2] + "\t")
@@ -165,19 +166,19 @@ func TestCompletionRunsNothing(t *testing.T) {
 					s.line("pcp info -a "+w[:2]+"\t", "info", "-a", w)
 				}
 			}
-			// Hosts and archives of the line are asked for instances.
+			// Completion asks the hosts and archives of the line for instances.
 			for _, w := range hostileWords[:3] {
 				word := "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 				s.enter("pcp val -h " + word + " odd.inst -i \t")
 				s.enter("pcp val -a " + word + " odd.inst -i \t")
 			}
 			s.do("rm", "HOSTILE")
-			s.line("pcp val odd.dyn.pl\t", "val", "odd.dyn.plain") // it still works
+			s.line("pcp val odd.dyn.pl\t", "val", "odd.dyn.plain") // completion still works
 		})
 	}
 }
 
-// A session is a shell that somebody types to.
+// A session is an interactive shell.
 type session struct {
 	t    *testing.T
 	dir  string
@@ -272,7 +273,7 @@ func (s *session) do(words ...string) {
 	s.line(strings.Join(words, " ")+"; pcp "+mark, mark)
 }
 
-// line is enter where the arguments of pcp are known.
+// line is enter for known arguments of pcp.
 func (s *session) line(keys string, want ...string) {
 	s.t.Helper()
 	if got, args := s.enter(keys), strings.Join(want, "\n")+"\n.\n"; got != args {

@@ -60,7 +60,7 @@ func controller(ts *testscript.TestScript, _ bool, actions []string) {
 	})
 }
 
-// act does one thing, and reports whether it knows how.
+// act does one action, and reports whether the action is known.
 func act(c *timecontrol.Control, action string) bool {
 	word, arg, _ := strings.Cut(action, " ")
 	st := c.Report()

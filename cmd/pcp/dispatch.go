@@ -48,7 +48,7 @@ var callVariables = map[string]string{
 	"timezone": "PCP_TIMEZONE", "hostzone": "PCP_HOSTZONE",
 }
 
-// A call is what the arguments of pcp ask for: options, a command and its arguments.
+// A call is the parsed arguments of pcp: options, a command and its arguments.
 type call struct {
 	env     *cli.Env
 	setenv  func(name, value string)
@@ -57,8 +57,8 @@ type call struct {
 	optioned bool // there were options at all
 }
 
-// dispatch sets env for the command that the arguments of pcp name. Anything else
-// than a command of this program dispatch does itself, and then returns true and the
+// dispatch sets env for the command that the arguments of pcp name. If they name no
+// command of this program, dispatch handles them itself, and returns true and the
 // exit status.
 func dispatch(env *cli.Env, setenv func(name, value string)) (status int, done bool) {
 	env.Name = "pcp"
@@ -96,7 +96,7 @@ func dispatch(env *cli.Env, setenv func(name, value string)) (status int, done b
 	return 1, true
 }
 
-// parse reads the options, and returns what follows them.
+// parse reads the options, and returns the arguments after them.
 func (c *call) parse() (rest []string, status int, done bool) {
 	p := getopt.New(callOptions, c.env.Args)
 	p.POSIX = true
@@ -172,13 +172,12 @@ func (c *call) personal(name string) string {
 	return ""
 }
 
-// installed returns the path of the program that the installation has for a command,
-// if it has one.
+// installed returns the path of the installed program for a command, or "".
 func (c *call) installed(name string) string {
 	return filepath.Join(c.env.Config().Get("PCP_BINADM_DIR"), "pcp-"+name)
 }
 
-// begin makes the environment that of a command of this program.
+// begin sets the environment for a command of this program.
 func (c *call) begin(command *cli.Command, args []string) (status int, done bool) {
 	c.env.Command = command
 	c.env.Args = slices.Concat(c.options, args)

@@ -1,6 +1,6 @@
 // Command pcp is Performance Co-Pilot in one program. Its first argument
-// chooses the command; through a link that has the classic name of a command
-// it is that command.
+// selects the command; called through a link with the classic name of a command
+// it runs that command.
 //
 //	pcp help                    list the commands
 //	pcp info -f kernel.all.load

@@ -22,7 +22,7 @@ func TestExamples(t *testing.T) {
 			}
 			rest, ok := strings.CutPrefix(x.Line, "pcp ")
 			if !ok || strings.ContainsAny(rest, "'\"|>$") {
-				continue // of another program, or for a shell
+				continue // a command of another program, or for a shell
 			}
 			own := getopt.New(callOptions, strings.Fields(rest))
 			own.POSIX = true

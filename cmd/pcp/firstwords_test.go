@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// TestHelpBegins checks which commands the list begins with, and that programs which a collector starts are not among
-// the commands.
+// TestHelpBegins checks the first commands of the list, and that it does not include programs which
+// a collector starts.
 func TestHelpBegins(t *testing.T) {
 	got := outcomeOf(t, t.TempDir(), nil, "pcp", "help").out
 	_, list, ok := strings.Cut(got, "To begin with:\n")
@@ -30,7 +30,8 @@ func TestHelpBegins(t *testing.T) {
 	})
 }
 
-// TestSynonyms checks that words which newcomers try lead to a command.
+// TestSynonyms checks that words that newcomers try have the advice of a
+// command.
 func TestSynonyms(t *testing.T) {
 	uses := cli.ForeignNames()
 	for name, want := range map[string]string{

@@ -11,9 +11,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
 )
 
-// TestHints names a metric that is spelt almost right to each command that takes names of metrics.
-// Under "pcp" they suggest the right name; under their classic names they print the C tools'
-// output.
+// TestHints gives a misspelt metric to each command that takes names of metrics. Under "pcp" they
+// suggest the right name; under their classic names they print the C tools' output.
 func TestHints(t *testing.T) {
 	pcp := program(t)
 	dir := t.TempDir()

@@ -38,14 +38,15 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// hostile is what each text of the hostile sources ends with: it would set the title, fill the clipboard, move the cursor, switch
-// character sets, turn text around. It has no blank, as those part the names of instances.
+// hostile is the end of each text of the hostile sources: it would set the title, fill the
+// clipboard, move the cursor, switch character sets, reverse text. It has no blank, as blanks
+// separate the names of instances.
 const hostile = "\x1b]0;PWNED\a\x1b]52;c;UFdORUQ=\a\x1b[77;77H\u009b78;78H\x9b79;79H\x0e\b\r\x7f\u202e\xff~"
 
-// effects are what must not reach a terminal. No command means any of it.
+// effects must not reach a terminal. No command sends them itself.
 var effects = []string{"\x1b]0;PWNED", "\x1b]52", "\x1b[77;77H", "\u009b", "\x0e", "\x7f", "\u202e", "\xff"}
 
-// seen is what a terminal shows of them.
+// seen is the visible form of hostile on a terminal.
 const seen = "?]0;PWNED?"
 
 // sequence is a sequence of a terminal; style only sets colours and the like.
@@ -54,12 +55,13 @@ var (
 	style    = regexp.MustCompile("^\x1b\\[[0-9;]*m$")
 )
 
-// drawing are the commands that mean more than colours: they draw on the screen, or have lines edited.
+// drawing are the commands that send more than colours: they draw on the screen, or have lines
+// edited.
 var drawing = map[string]bool{"top": true, "atop": true, "dstat": true, "dbpmda": true, "lc": true, "ie": true, "ieconf": true, "replay": true}
 
 // TestHostileTerminal starts every command on a terminal, with a collector, archives, files and arguments whose texts are sequences of
-// terminals. The output to the terminal has none of these, and only sequences that the command
-// itself sends. A new command is tested without a line here, unless it draws.
+// terminals. The output has only the sequences that the command itself sends. A new
+// command is tested without a line here, unless it draws.
 func TestHostileTerminal(t *testing.T) {
 	h := newHostile(t)
 	shown := make(map[string]bool)
@@ -112,7 +114,7 @@ func TestHostileTerminal(t *testing.T) {
 		if !slices.Contains(mustShow, c.Name) || shown[c.Name] {
 			return
 		}
-		// The machine may be busy: once more, with all the time it takes.
+		// The machine may be busy: try again, without a short limit.
 		var last string
 		for _, args := range h.lines(c) {
 			if strings.Contains(strings.Join(args, " "), hostile) {
@@ -126,7 +128,7 @@ func TestHostileTerminal(t *testing.T) {
 	})
 }
 
-// mustShow are commands that show texts of the sources: that they do shows that the test can fail.
+// mustShow are commands that show texts of the sources, which proves that the test can fail.
 var mustShow = []string{
 	"info", "val", "rep", "dumptext", "probe", "ps", "pidstat", "top", "atop", "dstat", "summary", "dumplog", "logsummary", "loglabel",
 	"iostat", "mmvdump", "search", "archive ls", "agent list", "ie", "event",
@@ -172,7 +174,7 @@ func newHostile(t *testing.T) *hostileWorld {
 	h.vars = append(covered(), "PCP_CONF="+h.conf(t), "HOME="+h.dir, "PATH="+h.dir+"/none", "TMPDIR="+h.dir, "TERM=xterm", "SHELL=/bin/bash", "LANG=C.UTF-8", "TZ=UTC",
 		"PMCD_SOCKET="+h.socket, "PMCD_PORT=1", "PCP_CONSOLE=none", "PCP_DERIVED_CONFIG=", "XDG_STATE_HOME="+h.dir, "XDG_RUNTIME_DIR="+h.dir,
 		"PCP_TXMON_KEY=805306369")
-	// A process that names itself.
+	// A process with a hostile name.
 	sleep := &exec.Cmd{Path: "/bin/sleep", Args: []string{"sleep" + hostile, "600"}}
 	if err := sleep.Start(); err == nil {
 		t.Cleanup(func() {
@@ -183,7 +185,7 @@ func newHostile(t *testing.T) *hostileWorld {
 	return h
 }
 
-// conf writes a pcp.conf that has nothing of this machine.
+// conf writes a pcp.conf that is independent of this machine.
 func (h *hostileWorld) conf(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -285,7 +287,7 @@ var special = map[string][][]string{
 	"help":        {{"info"}},
 }
 
-// patience is how long a command may run that does not end by itself.
+// patience is the time that a command gets that does not end by itself.
 const patience = time.Second
 
 // run runs a command on a terminal, and returns its output. The first of args may be a setting of
@@ -321,7 +323,7 @@ func (h *hostileWorld) run(t *testing.T, wait time.Duration, name, args []string
 			stop()
 		}
 	}
-	if perr := (*fs.PathError)(nil); err != io.EOF && !(errors.As(err, &perr) && perr.Err == syscall.EIO) { // which is its end
+	if perr := (*fs.PathError)(nil); err != io.EOF && !(errors.As(err, &perr) && perr.Err == syscall.EIO) { // which is the end of it
 		t.Errorf("pcp %s %q: %v", name, args, err)
 	}
 	cmd.Wait()
@@ -446,8 +448,8 @@ func (a *twisted) Attribute(ctx context.Context, client *pmda.Client, key pmda.A
 	return nil
 }
 
-// twist copies an archive and adds the hostile text to every text, and names that no metric can have. It returns the names of some
-// metrics with texts or instances.
+// twist copies an archive and adds the hostile text to every text, and invalid names of metrics. It
+// returns the names of some metrics with texts or instances.
 func twist(from, to string) (metrics []string, err error) {
 	a, err := archive.Open(from)
 	if err != nil {

@@ -83,7 +83,7 @@ func newPCPTree(t *testing.T) *pcpTree {
 	return r
 }
 
-// run runs a program and returns its exit status and all that it prints, the same
+// run runs a program and returns its exit status and its output, the same
 // wherever the tree is.
 func (r *pcpTree) run(stdin string, command ...string) (int, string) {
 	r.T.Helper()
@@ -167,8 +167,7 @@ func (r *pcpTree) endCollector() {
 	r.T.Errorf("the collector, process %d, does not end", pid)
 }
 
-// TestInstallScripts installs and removes an agent with scripts as authors of agents
-// write them.
+// TestInstallScripts installs and removes an agent with typical scripts of agents.
 func TestInstallScripts(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("SKIPPED: no shell")
@@ -235,7 +234,7 @@ Check simple metrics have gone away ... OK
 	conf("simple\t253\tsocket\tunix $PCP_DIR/agent\t$PCP_DIR/var/pmdas/simple/pmdasimple -d 253 -u $PCP_DIR/agent\n")
 }
 
-// TestInstallScriptsRefuse checks that what cannot be done changes nothing.
+// TestInstallScriptsRefuse checks that a failed installation changes nothing.
 func TestInstallScriptsRefuse(t *testing.T) {
 	r := newPCPTree(t)
 	r.Write("etc/pcp.env", "# another\n")
@@ -275,7 +274,7 @@ func TestInstallScriptsRefuse(t *testing.T) {
 		t.Errorf("changed (-before +after):\n%s", diff)
 	}
 
-	// Without a collector the agent is there when one starts.
+	// Without a collector the agent is available once one starts.
 	install("pmdaSetup; pmdaInstall\n")
 	r.want(0, `Updating the Performance Metrics Name Space (PMNS) ...
 Installing pmchart view(s) ...

@@ -134,7 +134,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return status
 }
 
-// discover looks for a service, prints what it finds, and returns the exit status.
+// discover looks for a service, prints its addresses, and returns the exit status.
 func (f *finder) discover(ctx context.Context, service string) int {
 	search := ctx
 	if f.timeout > 0 {

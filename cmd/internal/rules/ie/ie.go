@@ -387,7 +387,7 @@ func (set *settings) connectBroker(ctx context.Context, env *cli.Env) error {
 	return nil
 }
 
-// say reports what went wrong with an action.
+// say reports an error of an action.
 func (set *settings) say(format string, args ...any) {
 	fmt.Fprintln(set.cfg.Err, daemonlog.Line(set.cfg.Name, slog.LevelError, strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")))
 }

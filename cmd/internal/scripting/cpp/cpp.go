@@ -73,8 +73,8 @@ func report(env *cli.Env, err error) int {
 	return env.Fatalf("%v", err)
 }
 
-// parse reads the arguments. It returns nil after what asks for the usage
-// message. A bad definition is an error at once, before other mistakes.
+// parse reads the arguments. It returns nil if the usage message must be
+// printed. A bad definition is an error at once, before other mistakes.
 func parse(env *cli.Env) (*options, error) {
 	o := &options{}
 	o.cfg.Shell = cpp.Shell(env.Stderr)
@@ -121,7 +121,8 @@ func parse(env *cli.Env) (*options, error) {
 	return o, nil
 }
 
-// includeDir is where the name space is, the last place to look for a file.
+// includeDir returns the directory of the name space, the last place to look
+// for a file.
 func includeDir(env *cli.Env) string {
 	return filepath.Join(env.Config().Get("PCP_VAR_DIR"), "pmns")
 }

@@ -100,7 +100,7 @@ func run(_ context.Context, env *cli.Env) int {
 }
 
 // printList prints all options: with their texts, as expressions for a
-// debugger, or those that have a bit.
+// debugger, or only those with a bit.
 func printList(env *cli.Env, gdb, old bool) {
 	fmt.Fprintln(env.Stdout, "Performance Co-Pilot Debug Options")
 	switch {

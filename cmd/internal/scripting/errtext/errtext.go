@@ -33,7 +33,7 @@ argument or with -l it lists all codes.`,
 	Run:         run,
 }
 
-// usage is pmerr's own, which is laid out like no other tool's.
+// usage is pmerr's own message, with a layout different from all other tools.
 const usage = `Usage: pmerr [options] [code]
 
   -l, --list   causes all known error codes to be listed
@@ -41,7 +41,7 @@ const usage = `Usage: pmerr [options] [code]
 
 // run reads its arguments as pmerr does and not as other tools: a code is
 // negative, so only the first argument can be an option, and only if it is not
-// a number. To print the list or the usage is a failure there.
+// a number. Printing the list or the usage has a failure status there.
 func run(_ context.Context, env *cli.Env) int {
 	if len(env.Args) == 0 {
 		return 0

@@ -52,8 +52,8 @@ and <timespec> is one of the following:
 // maxPath is how long a line may be.
 const maxPath = 64 << 10
 
-// run reads its arguments as find-filter does, to which only the first can be an option:
-// others may begin with a minus.
+// run reads its arguments as find-filter does, for which only the first can be an
+// option: others may begin with a minus.
 func run(ctx context.Context, env *cli.Env) int {
 	args := env.Args
 	if !env.Classic() && len(args) > 0 && (args[0] == "--help" || args[0] == "-?") {
@@ -106,7 +106,7 @@ type filter struct {
 	verbose    bool
 }
 
-// chooses reports whether a file is one to print.
+// chooses reports whether to print a file.
 func (f *filter) chooses(path string) bool {
 	t, err := changed(path, f.ctime)
 	if err != nil {
@@ -131,7 +131,7 @@ type spec struct {
 	ago    time.Duration
 }
 
-// maxDays is how long ago a time may be, which is some 270 years.
+// maxDays is the maximum age of a time, some 270 years.
 const maxDays = 100_000
 
 // parse reads a spec. Errors have the words of the C tool.

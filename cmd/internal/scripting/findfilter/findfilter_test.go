@@ -80,7 +80,7 @@ func files(t *testing.T) (paths []string) {
 
 func TestFilter(t *testing.T) {
 	paths := files(t)
-	list := strings.Join(paths, "\n") // the last line is without its end
+	list := strings.Join(paths, "\n") // the last line has no newline
 	for spec, want := range map[string]string{
 		"-0": "future", "+0:0:1": "minutes hour hours day days", "+1": "day days", "-0:2": "new minutes hour future dir", "+3": "days",
 	} {

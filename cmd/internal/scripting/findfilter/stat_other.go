@@ -10,7 +10,8 @@ import (
 
 var errNoCtime = errors.New("there is no ctime on this system")
 
-// changed returns when a file was written. Other changes are not known here.
+// changed returns the time when a file was written. Other changes are not known
+// here.
 func changed(path string, anything bool) (time.Time, error) {
 	if anything {
 		return time.Time{}, errNoCtime

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// changed returns when a file was written, or when anything about it changed.
+// changed returns the time when a file was written, or when anything about it
+// changed.
 func changed(path string, anything bool) (time.Time, error) {
 	var st unix.Stat_t
 	for {

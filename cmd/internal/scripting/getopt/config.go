@@ -13,8 +13,8 @@ import (
 // maxLine is the longest line of a configuration.
 const maxLine = 1 << 20
 
-// standard has the options that are known by a name alone, in the order in
-// which they are looked for.
+// standard has the options that are known by name alone, in the order of the
+// search.
 var standard = []cli.Option{
 	cli.OptAlign, cli.OptArchive, cli.OptDebug, cli.OptGuiMode, cli.OptHost, cli.OptNameSpace, cli.OptOrigin,
 	cli.OptGuiPort, cli.OptStart, cli.OptSamples, cli.OptFinish, cli.OptInterval, cli.OptTimeZone,
@@ -25,7 +25,7 @@ var standard = []cli.Option{
 // An entry is a line of the usage message: an option, or text.
 type entry struct {
 	cli.Option
-	text   bool // Help is all there is
+	text   bool // only Help is set
 	hidden bool
 }
 
@@ -33,7 +33,7 @@ type entry struct {
 type script struct {
 	entries  []entry
 	synopsis string
-	short    *string // as getopt(3) takes it, if the configuration has it
+	short    *string // in the form of getopt(3), if the configuration has it
 }
 
 // A reader reads a configuration.
@@ -68,10 +68,10 @@ func (r *reader) read(in io.Reader) error {
 	return lines.Err()
 }
 
-// skip cuts off the blanks that s begins with.
+// skip returns s without its leading blanks.
 func skip(s string) string { return ctext.TrimSpace(s) }
 
-// word cuts off the word that s begins with. The rest begins with the blank
+// word returns the first word of s, and the rest, which begins with the blank
 // after it, if there is one.
 func word(s string) (first, rest string) {
 	if i := strings.IndexAny(s, ctext.Space); i >= 0 {
@@ -121,8 +121,8 @@ func (r *reader) add(o cli.Option) { r.entries = append(r.entries, entry{Option:
 //	-b=N, --batch=N      fetch N metrics at a time
 //	-X=N                 offset resulting values by N units
 //
-// or with text. It is an option if the first word after blanks is one: that of
-// a line which does not begin with blanks is its second word.
+// or with text. It is an option if the first word after blanks is one; if the
+// line does not begin with blanks, that is its second word.
 func (r *reader) option(line string) error {
 	r.debugf("parsing option: '%s'", line)
 	_, rest := word(line)
@@ -171,7 +171,7 @@ func (r *reader) option(line string) error {
 const noName = "\x00"
 
 // both takes an option with a short and a long form: first, which has a comma
-// at i, and what follows it.
+// at i, and the rest.
 func (r *reader) both(first string, i int, rest string) error {
 	o := cli.Option{}
 	if i > 1 {
@@ -195,7 +195,7 @@ func (r *reader) both(first string, i int, rest string) error {
 		return errLine
 	}
 	long = long[dash+2:]
-	// Wherever an equals sign is, the name of the option goes up to it.
+	// The name of the option ends at an equals sign, wherever it is.
 	if name, arg, ok := strings.Cut(long, "="); ok {
 		o.Long = name
 		var tail string
@@ -218,7 +218,7 @@ func (r *reader) both(first string, i int, rest string) error {
 	return nil
 }
 
-// standard adds one of the options that are known.
+// standard adds one of the standard options.
 func (r *reader) standard(name string) error {
 	for _, o := range standard {
 		if o.Long == strings.TrimPrefix(name, "--") && strings.HasPrefix(name, "--") ||

@@ -96,8 +96,8 @@ func run(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// parse prints args as the script takes them. For a mistake it gets -?, and
-// is to print its usage message.
+// parse prints args in the form for the script. After a mistake it prints -?,
+// for which the script must print its usage message.
 func parse(w io.Writer, s *script, args []string) {
 	opts, name := s.options()
 	p := getopt.New(opts, args)

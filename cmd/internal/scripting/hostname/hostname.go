@@ -51,9 +51,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// fullName returns the name that the first address of a host has, or that
-// address if it has no name, or name itself if there is no such host
-// (getnameinfo(3) without NI_NAMEREQD).
+// fullName returns the name of the first address of a host, or that address if
+// it has no name, or name itself if there is no such host (getnameinfo(3)
+// without NI_NAMEREQD).
 func fullName(ctx context.Context, name string) string {
 	addrs, err := net.DefaultResolver.LookupHost(ctx, name)
 	if err != nil || len(addrs) == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// MaxInput is how much text pmjson takes, in bytes.
+// MaxInput is the maximum size of the input of pmjson, in bytes.
 const MaxInput = 1 << 30
 
 // Command is pmjson.
@@ -50,7 +50,7 @@ is not JSON is an error, with exit status 1.`,
 
 func run(_ context.Context, env *cli.Env) int {
 	var in, out string
-	layout := 'p' // the last option of its kind
+	layout := 'p' // the last layout option
 	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Short {
 		case 'i':
@@ -71,7 +71,7 @@ func run(_ context.Context, env *cli.Env) int {
 		return status
 	}
 
-	// Before anything is read or written both files are there.
+	// Both files must exist before anything is read or written.
 	from := env.Stdin
 	if in != "" && in != "-" {
 		f, err := os.Open(in)
@@ -137,8 +137,8 @@ func write(w io.Writer, b []byte) error {
 	return err
 }
 
-// read returns the JSON value that r has, or ENODATA if there is none or a part of
-// one, or EINVAL if it is not JSON. With commas set, arrays may lack commas or have too many, as for the C tool.
+// read returns the JSON value in r, or ENODATA if there is none or an incomplete one, or EINVAL if
+// it is not JSON. With commas set, arrays may lack commas or have too many, as for the C tool.
 func read(r io.Reader, commas bool) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxInput+1))
 	if err != nil {
@@ -177,7 +177,7 @@ const unfinished = "unexpected end of JSON input"
 func separate(text []byte) []byte {
 	out := make([]byte, 0, len(text)+len(text)/16)
 	var open []byte   // brackets that are open
-	var full []bool   // for each, whether an element was met
+	var full []bool   // for each, whether an element was read
 	comma := func() { // before an element
 		if n := len(open); n > 0 && open[n-1] == '[' {
 			if full[n-1] {

@@ -48,7 +48,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestCommas holds that pmjson takes arrays that lack commas or have too many, as the C tool does, and pcp json does not.
+// TestCommas checks that pmjson accepts arrays that lack commas or have too many, as the C tool
+// does, and pcp json does not.
 func TestCommas(t *testing.T) {
 	for in, want := range map[string]string{
 		`[1 2]`: `[1,2]`, `["a" "b"]`: `["a","b"]`, `[{}{},]`: `[{},{}]`, `[,]`: `[]`, `[,1,,2]`: `[1,2]`, `[[1][2]]`: `[[1],[2]]`,

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// width is how many blanks a level of the layout has.
+// width is the number of blanks of a level of the layout.
 const width = 4
 
-// A printer lays out a value, which is known to be JSON.
+// A printer lays out a valid JSON value.
 type printer struct {
 	rest    []byte // not printed yet
 	out     []byte

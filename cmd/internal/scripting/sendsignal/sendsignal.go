@@ -45,7 +45,7 @@ file in PCP's directory for such files, as pmcd and pmlogger do.`,
 	Run:         run,
 }
 
-// names are the signals that PCP's programs take on each system.
+// names are the signals that PCP's programs handle on each system.
 const names = "HUP USR1 USR2 TERM KILL"
 
 // settings are those of the command line.
@@ -120,7 +120,7 @@ func run(_ context.Context, env *cli.Env) int {
 	return status
 }
 
-// processes returns the numbers that the arguments mean, as they are written.
+// processes returns the process numbers that the arguments name, as text.
 func (set *settings) processes(env *cli.Env, args []string) (pids []string, err error) {
 	cfg := env.Config()
 	for _, arg := range args {

@@ -25,7 +25,7 @@ of a container it takes the status of processes that end, and it ends itself wit
 	Run: pause,
 }
 
-// pause waits. As pmpause it reads no options and no arguments.
+// pause waits. Like pmpause it reads no options and no arguments.
 func pause(ctx context.Context, env *cli.Env) int {
 	if len(env.Args) > 0 && !env.Classic() {
 		o := cli.ParseArgs(env, cli.ParseConfig{})

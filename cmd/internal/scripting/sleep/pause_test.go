@@ -19,7 +19,8 @@ func pauseEnv(args ...string) *cli.Env {
 	}
 }
 
-// TestPause sends signals to this process, which pmpause takes all of while it runs.
+// TestPause sends signals to this process, all of which pmpause catches while it
+// runs.
 func TestPause(t *testing.T) {
 	for _, last := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT} {
 		done := make(chan int)

@@ -79,7 +79,7 @@ var debugShown = []string{"context", "http"}
 // webPort is the second port of a proxy that answers HTTP (WEBAPI_PORT).
 const webPort = 44323
 
-// A mode is how the program runs.
+// A mode is the way in which the program runs.
 type mode int
 
 const (
@@ -162,7 +162,7 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 	if status, exit := o.Done(); exit {
 		switch {
 		case set.classic && (!set.bad || set.usage):
-			status = 0 // as in C, which takes an option that it does not know for -?
+			status = 0 // as in C, which takes an unknown option for -?
 		case set.classic:
 			set.dontStart(env, nil)
 		}
@@ -209,7 +209,7 @@ func (set *settings) environment(getenv func(string) string) {
 
 func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	switch opt.Short {
-	case 'A', 't': // as it is anyhow: nothing is advertised
+	case 'A', 't': // no effect: nothing is advertised
 	case 'd':
 		set.deprecated = true
 	case 'D':
@@ -279,7 +279,7 @@ func (set *settings) longOption(opt *cli.Option, arg string) bool {
 	case "archives":
 		set.archives = append(set.archives, strings.Split(arg, ",")...)
 	default:
-		return opt.Long == cli.OptionsFile // which was read before
+		return opt.Long == cli.OptionsFile // read earlier
 	}
 	return true
 }
@@ -311,7 +311,7 @@ func parsePorts(list string) (ports []int, ok bool) {
 	return ports, true
 }
 
-// readConf reads the configuration; the default one need not be there.
+// readConf reads the configuration; the default one need not exist.
 func (set *settings) readConf(env *cli.Env) (*conf.File, error) {
 	path := set.config
 	if path == "" {

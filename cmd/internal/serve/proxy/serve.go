@@ -39,7 +39,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd/access"
 )
 
-// handlers are what answers HTTP.
+// handlers answer HTTP requests.
 type handlers struct {
 	byPrefix map[string]http.Handler
 	server   *pmproxy.Server // decides which hosts clients may reach; set before it serves
@@ -246,7 +246,7 @@ func (set *settings) server(env *cli.Env, file *conf.File, log *slog.Logger) (pm
 	return cfg, nil
 }
 
-// openHandlers makes what answers HTTP.
+// openHandlers opens the HTTP handlers.
 func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.File, log *slog.Logger, h *handlers) error {
 	api, err := webapi.New(webapi.Config{Host: set.host, Log: log, AllowHost: h.mayReach})
 	if err != nil {
@@ -335,8 +335,8 @@ func (l *loaded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.Handler.ServeHTTP(w, r)
 }
 
-// mayReach reports whether a request may name a collector. With a list of those that clients may reach, none is
-// reached by way of other proxies.
+// mayReach reports whether a request may name a collector. With a list of allowed collectors, none
+// is reached through other proxies.
 func (h *handlers) mayReach(spec *pmapi.HostSpec) bool {
 	if len(spec.Hosts) != 1 || spec.Protocol == "unix" || spec.Protocol == "local" {
 		return h.server.MayReach("", 0)
@@ -355,7 +355,7 @@ func (h *handlers) mayReach(spec *pmapi.HostSpec) bool {
 }
 
 // openStore opens the series of the archives of this host. If the index cannot be kept, or another process
-// has it, there is a temporary one.
+// has it, a temporary one is used.
 func (set *settings) openStore(ctx context.Context, env *cli.Env, file *conf.File, list recorded.List, log *slog.Logger) (*archives.Store, error) {
 	cfg := archives.Config{Dirs: set.archives, Background: true, Log: log}
 	if len(set.archives) == 0 {

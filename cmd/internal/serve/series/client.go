@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// maxError is how much is read of an answer that is an error.
+// maxError is the maximum number of bytes read of an error answer.
 const maxError = 1 << 20
 
 // A client makes /series requests, of a server or of a handler in this process.
@@ -103,8 +103,8 @@ func (w *pipeWriter) Write(b []byte) (int, error) {
 	return w.pw.Write(b)
 }
 
-// A refusal is the error of a request that was answered with one. Its message is
-// the server's, and empty if it gave none.
+// A refusal is an error that a server answered. Its message is the server's,
+// empty if there is none.
 type refusal struct{ message string }
 
 func (r *refusal) Error() string { return r.message }
@@ -139,8 +139,7 @@ func (c *client) post(ctx context.Context, command string, params url.Values) (i
 	return nil, &refusal{answer.Message}
 }
 
-// list makes a request and calls f with each element of the list that is the
-// answer.
+// list makes a request and calls f with each element of the list in the answer.
 func list[T any](ctx context.Context, c *client, command string, params url.Values, f func(T) error) error {
 	body, err := c.post(ctx, command, params)
 	if err != nil {

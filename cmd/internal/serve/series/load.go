@@ -64,7 +64,8 @@ func records(path string) (n int, err error) {
 	}
 }
 
-// loadName returns what the argument of --load names: itself, or the path of {source.path: "PATH"}.
+// loadName returns the path in the argument of --load: the argument itself, or the path of
+// {source.path: "PATH"}.
 func loadName(arg string) (string, error) {
 	if !strings.HasPrefix(arg, "{") {
 		return arg, nil
@@ -80,7 +81,7 @@ func loadName(arg string) (string, error) {
 	return m.Text, nil
 }
 
-// loadPath returns the absolute path of an archive or directory, which must be there.
+// loadPath returns the absolute path of an archive or directory, which must exist.
 func loadPath(name string) (string, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {

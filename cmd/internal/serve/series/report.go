@@ -25,14 +25,15 @@ type report struct {
 	ask    *client
 	status int
 
-	series    string // that was printed last
+	series    string // the last one printed
 	needEOL   bool
 	needComma bool
 }
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.env.Stdout, format, args...) }
 
-// next begins with another series, and reports whether it is another one.
+// next begins the output of a series, and reports whether it differs from the
+// last one.
 func (r *report) next(id string) bool {
 	if id == r.series {
 		return false
@@ -109,7 +110,7 @@ func (r *report) run(ctx context.Context, args []string) {
 	r.eol()
 }
 
-// loadArchives has a server look for archives. Those of this host were looked at
+// loadArchives has a server search for archives. Those of this host were found
 // when they were opened.
 func (r *report) loadArchives(ctx context.Context, arg string) {
 	if !r.remote {
@@ -337,7 +338,7 @@ func (r *report) instances(ctx context.Context, params url.Values) bool {
 	}))
 }
 
-// raw is a text that %q puts into quotes as it is.
+// raw is a text that %q does not escape.
 type raw string
 
 // Format implements fmt.Formatter.

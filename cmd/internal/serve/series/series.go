@@ -72,7 +72,7 @@ The options, messages and the language are those of pmseries(1).`,
 	Run:         run,
 }
 
-// options are the options that were given.
+// options are the options of the command line.
 type options struct {
 	archives, host, port, config             string
 	load, query, values, window              bool
@@ -84,7 +84,7 @@ type options struct {
 	zone                                     string
 
 	remote bool   // a server is asked
-	loaded string // what --load found
+	loaded string // result of --load
 }
 
 // set takes an option, and reports whether it is one of ours.
@@ -207,7 +207,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return r.status
 }
 
-// connect finds the one to ask: a server, or the archives of this host.
+// connect opens the source of series: a server, or the archives of this host.
 func connect(ctx context.Context, env *cli.Env, p *options, args []string) (*client, error) {
 	if p.archives != "" {
 		return newLocal(ctx, env, archives.Config{Dirs: strings.Split(p.archives, ",")})

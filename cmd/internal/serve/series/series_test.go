@@ -45,7 +45,7 @@ func call(t *testing.T, server string, args ...string) string {
 	return s
 }
 
-// TestReports prints what pmseries 6.0.3 prints of such series.
+// TestReports compares with the output of pmseries 6.0.3 for such series.
 func TestReports(t *testing.T) {
 	s := seriestest.New()
 	labels := `{"hostname":"h","rank":1}`

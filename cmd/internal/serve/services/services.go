@@ -59,7 +59,7 @@ const (
 // Exit statuses of status, as defined for scripts by the Linux Standard Base.
 const (
 	running    = 0
-	dead       = 1 // and its file is there
+	dead       = 1 // and its file exists
 	notRunning = 3
 )
 
@@ -97,7 +97,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return env.Fatalf("%s", cli.ErrText(err))
 	}
 	verb, result := o.Args[0], 0
-	// The loggers need the collector: they come last and go first.
+	// The loggers need the collector: they start last and stop first.
 	slices.SortFunc(names, strings.Compare)
 	names = slices.Compact(names)
 	if verb == "stop" {
@@ -152,7 +152,7 @@ func self(env *cli.Env, name string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// isOne reports whether a process is there and is the program of a name: it is called by
+// isOne reports whether a process exists and is the program of a name: it is called by
 // that name, or has it as its first argument. Without /proc any process counts.
 func isOne(pid int, name string) bool {
 	if pid <= 1 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -284,7 +284,7 @@ func (c collector) start(ctx context.Context) error {
 		return err
 	}
 	cmd.Env = append(cmd.Environ(), detach.Variable+"=1", "NOTIFY_SOCKET="+filepath.Join(dir, "s"))
-	// The log of pmcd is a file of the directory in which it is started.
+	// The log of pmcd is a file in the directory in which it starts.
 	log := filepath.Join(cfg.Get("PCP_LOG_DIR"), "pmcd")
 	if st, err := os.Stat(log); err == nil && st.IsDir() {
 		cmd.Dir = log

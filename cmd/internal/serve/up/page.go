@@ -31,7 +31,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd"
 )
 
-// defaultWebPort is where the page is, unless something else is there.
+// defaultWebPort is the port of the page, unless it is taken.
 const defaultWebPort = 44323
 
 // tokenFile is the name of the file with the page's token in the state directory.
@@ -67,7 +67,7 @@ func openPage(ctx context.Context, set *settings, collector []net.Listener, log 
 		lc.Ports[0] = 0
 		lns, err = pmcd.Listen(ctx, lc)
 	}
-	if err != nil && (len(lns) == 0 || errors.Is(err, syscall.EADDRINUSE)) { // a host without an IPv6 loopback has one
+	if err != nil && (len(lns) == 0 || errors.Is(err, syscall.EADDRINUSE)) { // a host may lack an IPv6 loopback
 		closeAll(lns)
 		return nil, fmt.Errorf("the page: port %d: %s; choose another with --web-port, or --no-web", set.webPort, cli.ErrText(err))
 	}
@@ -88,11 +88,11 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if p.token, err = readToken(filepath.Join(set.dir, tokenFile)); err != nil {
 		return err
 	}
-	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for others
+	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for other clients
 	api := func(host string) (*webapi.Handler, error) {
 		h, err := webapi.New(webapi.Config{
 			Host:      host,
-			AllowHost: func(*pmapi.HostSpec) bool { return false }, // it is a page of this collector, not a way to others
+			AllowHost: func(*pmapi.HostSpec) bool { return false }, // it is a page of this collector, not a proxy to others
 			Dialer:    &pmapi.Dialer{Config: none},
 			Log:       p.log,
 		})
@@ -107,7 +107,7 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	}
 	public := http.Handler(anybody)
 	if _, byTCP := tcpOf(collector); !byTCP {
-		// Over its socket the collector would take anybody for this user.
+		// Over its socket the collector would take any client for this user.
 		public = http.HandlerFunc(needToken)
 	}
 	// Over its socket, the collector knows the user of this process.
@@ -119,7 +119,8 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if err != nil {
 		return err
 	}
-	// As of the collector itself, others see nothing of processes and control groups.
+	// As with the collector itself, other clients see no processes and control
+	// groups.
 	store, err := set.openSeries(p.log)
 	if err != nil {
 		return err
@@ -159,7 +160,7 @@ func (set *settings) serveAlerts(w http.ResponseWriter, _ *http.Request) {
 		answer.Alerts = append(answer.Alerts, s.Alerts...)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(answer) // an error is one of the connection
+	json.NewEncoder(w).Encode(answer) // an error is an error of the connection
 }
 
 // ofProcesses reports whether a metric is one of the agent proc (PROC in stdpmid).
@@ -181,7 +182,7 @@ func (set *settings) openSeries(log *slog.Logger) (*archives.Store, error) {
 	return store, err
 }
 
-// seriesOpen is how many archives stay open: the memory is for others.
+// seriesOpen is the number of archives that stay open, to save memory.
 const seriesOpen = 8
 
 // close ends the handlers.
@@ -196,7 +197,7 @@ func (p *page) close() {
 // address is the address to open in a browser.
 func (p *page) address() string { return p.link + "?token=" + p.token }
 
-// maxToken is how long a token may be, in bytes.
+// maxToken is the maximum length of a token in bytes.
 const maxToken = 256
 
 // readToken reads the token of the page, so that its address stays the same, or makes one. A token
@@ -223,7 +224,7 @@ func readToken(path string) (string, error) {
 	return token, err
 }
 
-// base32 is what rand.Text has.
+// base32 is the alphabet of rand.Text.
 const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 // hostOf is the specification by which the page's server reaches the collector: by TCP, where clients have no names.

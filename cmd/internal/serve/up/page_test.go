@@ -16,7 +16,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 )
 
-// pageOf finds the address of the page in what pcp up prints, without its token.
+// pageOf finds the address of the page in the output of pcp up, without its
+// token.
 func pageOf(t *testing.T, out *screen) string {
 	t.Helper()
 	page, _ := pageAndToken(t, out)
@@ -110,7 +111,7 @@ func TestPageElsewhere(t *testing.T) {
 		t.Errorf("--no-web: %s", out)
 	}
 	stop()
-	// Two of them have a page each, wherever the usual port is.
+	// Two collectors have a page each, wherever the usual port is.
 	a, stopA := start(t, vars, "--port", "0", "--no-record")
 	other := tempDir(t)
 	b, stopB := start(t, map[string]string{"HOME": other, "PCP_RUN_DIR": other}, "--port", "0", "--no-record")
@@ -140,7 +141,7 @@ func TestPageToken(t *testing.T) {
 			t.Errorf("%s has the token (%v)", path, err)
 		}
 	}
-	// processes returns how many processes a client is shown.
+	// processes returns the number of processes that a client sees.
 	processes := func(authorization string) int {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"pmapi/fetch?names=proc.psinfo.rss", nil)

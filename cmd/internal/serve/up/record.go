@@ -46,7 +46,7 @@ func (set *settings) archives(host string) string {
 	return filepath.Join(set.dir, "pmlogger", fleet.DefaultName(host))
 }
 
-// caps returns how much is kept, and whether the processes are in it.
+// caps returns the limits of the recording, and whether processes are included.
 func (set *settings) caps() string {
 	what := "with processes"
 	if set.noProcesses {
@@ -69,7 +69,7 @@ func (r *recording) start(host string) {
 	if r.set.noProcesses {
 		configure = fleet.Generated
 	}
-	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for others
+	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for other clients
 	f, err := fleet.New(fleet.Config{
 		Configure: configure,
 		Dialer:    pmapi.Dialer{Config: none, Socket: r.set.socket},
@@ -97,7 +97,7 @@ func (r *recording) start(host string) {
 	}()
 }
 
-// patience is how long the end of an archive may take.
+// patience is the time limit for ending an archive.
 const patience = 5 * time.Second
 
 // stop ends the archive, while the collector still serves.

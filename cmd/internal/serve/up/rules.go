@@ -24,7 +24,7 @@ import (
 // maxRules is the largest file of rules that is read.
 const maxRules = 16 << 20
 
-// builtinRules is what messages call the rules that come with the program.
+// builtinRules is the name of the included rules in messages.
 const builtinRules = "built-in rules"
 
 // rules evaluates rules over the metrics of the collector of this process. It is an ordinary client
@@ -111,7 +111,7 @@ func readRules(path string) ([]byte, error) {
 	return b, nil
 }
 
-// errRules is that something is wrong with rules.
+// errRules means that rules have mistakes.
 var errRules = errors.New("rules cannot be used")
 
 // start evaluates the rules until stop is called. If they have mistakes that show only with the
@@ -138,7 +138,7 @@ func (r *rules) start(fail func(error)) {
 
 func (r *rules) run(ctx context.Context) error {
 	const own = "unix:"
-	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for others
+	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for other clients
 	var said bytes.Buffer
 	messages := &redirect{&said}
 	e, err := pmie.New(ctx, pmie.Config{
@@ -174,7 +174,7 @@ func (r *rules) run(ctx context.Context) error {
 	return e.Run(ctx)
 }
 
-// drainFor is how long receivers are waited for at the end.
+// drainFor is the longest wait for receivers at the end.
 const drainFor = 5 * time.Second
 
 // tell delivers alerts to receivers, and lists them for pcp alerts.
@@ -229,7 +229,7 @@ type redirect struct{ w io.Writer }
 
 func (r *redirect) Write(b []byte) (int, error) { return r.w.Write(b) }
 
-// observe notes when a rule becomes true for a host or an instance, and when it is not so any more.
+// observe logs when a rule becomes true for a host or an instance, and when it clears.
 func (r *rules) observe(ev pmie.Evaluation) {
 	if r.board != nil {
 		r.board.Observe(ev)

@@ -32,7 +32,7 @@ func inLog(t *testing.T, home, want string) {
 	}
 }
 
-// TestRules has rules of a file that become true and are so no more.
+// TestRules has rules of a file that become true and clear.
 func TestRules(t *testing.T) {
 	home := tempDir(t)
 	file := filepath.Join(home, "my.rules")
@@ -141,7 +141,7 @@ func TestRulesTell(t *testing.T) {
 	}
 }
 
-// TestObserve has a rule for two instances, of which one is better after a while.
+// TestObserve has a rule for two instances, one of which clears after a while.
 func TestObserve(t *testing.T) {
 	var b strings.Builder
 	r := &rules{firing: map[string]bool{}, log: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -171,7 +171,7 @@ level=INFO msg="a rule is not true any more" rule=r host=h instance=one
 	}
 }
 
-// TestRulesBuiltIn has those that come with the program.
+// TestRulesBuiltIn runs the built-in rules.
 func TestRulesBuiltIn(t *testing.T) {
 	home := tempDir(t)
 	out, stop := start(t, map[string]string{"HOME": home, "PCP_RUN_DIR": home}, "--port", "0", "--no-record", "--rules")

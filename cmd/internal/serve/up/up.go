@@ -97,7 +97,7 @@ are the built-in rules, which watch the machine and write to the system's log.`,
 type settings struct {
 	port         int
 	socket, dir  string
-	alerts       func() ([]alert.State, []error) // what fires on this host
+	alerts       func() ([]alert.State, []error) // alerts that fire on this host
 	archiveDir   string                          // of this host's loggers
 	zone         *time.Location
 	tls          string
@@ -191,7 +191,7 @@ func (set *settings) complete(env *cli.Env) error {
 	}
 	set.archiveDir, set.zone = env.Config().Get("PCP_ARCHIVE_DIR"), env.Local()
 	set.alerts = func() ([]alert.State, []error) { return alerts.States(env) }
-	// Others will look for it from other directories.
+	// Clients in other directories use it.
 	if set.dir, err = filepath.Abs(set.dir); err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (set *settings) absSocket() string {
 	return set.socket
 }
 
-// lockDir makes the state directory ours until the file that it returns is
-// closed: two collectors would take turns with one log.
+// lockDir locks the state directory until the returned file is closed: two
+// collectors would overwrite one log in turn.
 func lockDir(dir string) (*os.File, error) {
 	f, _, err := safefile.OpenAppend(filepath.Join(dir, "lock"), os.O_RDWR, 0o600)
 	if err != nil {
@@ -231,7 +231,7 @@ func lockDir(dir string) (*os.File, error) {
 }
 
 func serve(ctx context.Context, env *cli.Env, set *settings) error {
-	debug.SetGCPercent(50) // a collector has time, and should leave the memory to others
+	debug.SetGCPercent(50) // a collector has time, and should leave memory to other programs
 	rules, err := loadRules(ctx, env, set)
 	if err != nil {
 		return err
@@ -342,7 +342,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 			}
 		}()
 	}
-	// The archive ends before the collector does, which is asked what belongs to its end.
+	// The archive ends before the collector: the last records need its answers.
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	stop := context.AfterFunc(ctx, func() {

@@ -25,7 +25,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A screen is a terminal that two goroutines look at.
+// A screen is a terminal that two goroutines use.
 type screen struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -215,7 +215,7 @@ func TestUp(t *testing.T) {
 	}
 }
 
-// TestTwoSideBySide and after a crash that left a socket.
+// TestTwoSideBySide runs two collectors, also after a crash that left a socket.
 func TestTwoSideBySide(t *testing.T) {
 	one, two := tempDir(t), tempDir(t)
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(two, "pcp", "x"), Net: "unix"})
@@ -242,8 +242,8 @@ func TestTwoSideBySide(t *testing.T) {
 	}
 }
 
-// TestOneForADirectory: with an address of its own a second collector would
-// still share the first one's log.
+// TestOneForADirectory starts a second collector with the same directory and
+// another address: it would still share the first one's log.
 func TestOneForADirectory(t *testing.T) {
 	dir := tempDir(t)
 	start(t, map[string]string{"XDG_STATE_HOME": dir}, "--port", "0")
@@ -304,7 +304,7 @@ func TestTerminalClosed(t *testing.T) {
 	}
 }
 
-// TestStays has it read labels again where nohup had it ignore SIGHUP.
+// TestStays reads labels again on SIGHUP if nohup had it ignored.
 func TestStays(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)

@@ -58,7 +58,8 @@ func (e *Env) Explains() bool {
 	return !e.Classic() || e.ByName || e.ErrTerminal != nil && e.ErrTerminal()
 }
 
-// WriteAdvice writes the advice to standard error, after what Stdout still buffers. The command has ended with a status.
+// WriteAdvice flushes Stdout and writes the advice to standard error. status is the exit status of
+// the command.
 func (e *Env) WriteAdvice(status int) {
 	if e.Advice == nil || !e.Explains() {
 		return
@@ -74,7 +75,7 @@ func (e *Env) WriteAdvice(status int) {
 	fmt.Fprintf(e.Stderr, "%s: %s\n", e.CalledAs(), text())
 }
 
-// CalledAs is the name of the command as a user calls it, "pcp ps", but the classic one if it was called so.
+// CalledAs returns the name that the user called the command by: "pcp ps", or its classic name.
 func (e *Env) CalledAs() string {
 	if e.ByName && e.Command != nil {
 		return "pcp " + e.Command.Name

@@ -33,16 +33,16 @@ type Command struct {
 	Debug []string
 
 	// Sub are the commands below this one, named in full: "archive ls" below
-	// "archive". Dispatch, help, completion and manual pages know them.
+	// "archive". Dispatch, help, completion and manual pages include them.
 	Sub []*Command
-	// Bare has Run be called also if there are commands below, and none of them is named.
+	// Bare has Run called if there are subcommands but none of them is named.
 	Bare bool
 
 	// DieOnSignal lets SIGINT and SIGTERM kill the process, as they do by
 	// default. Otherwise they end ctx, and Run's result is the exit status,
 	// as daemons need it.
 	DieOnSignal bool
-	// Interruptible has SIGINT alone end ctx, and SIGTERM kill the process, as it is with programs in Python.
+	// Interruptible has SIGINT alone end ctx, and SIGTERM kill the process, as in Python programs.
 	Interruptible bool
 
 	// Run does the work and returns the exit status. It sees only env. It
@@ -89,8 +89,8 @@ type Env struct {
 	OutTerminal    func() bool                 // reports whether Stdout is a terminal; nil: it is not
 	ErrTerminal    func() bool                 // reports whether Stderr is a terminal; nil: it is not
 	Screen         *os.File                    // Stdout if that is a terminal, for programs that draw on it and show no byte of their data unescaped; else nil
-	Command        *Command                    // itself
-	Commands       []*Command                  // all of them
+	Command        *Command                    // the command itself
+	Commands       []*Command                  // all commands
 	ByName         bool                        // called as "pcp ps", although Name is the classic one; see Explains
 	Advice         *Advice                     // advice that main prints at the end; nil: nothing
 
@@ -101,10 +101,10 @@ type Env struct {
 
 	mark   Mark            // see Own
 	config *config.Config  // see Config
-	msg    getopt.Messages // what Printf keeps for Flush
+	msg    getopt.Messages // messages that Printf keeps for Flush
 }
 
-// Config returns the settings that the environment and pcp.conf have.
+// Config returns the settings of the environment and pcp.conf.
 func (e *Env) Config() *config.Config {
 	if e.config == nil {
 		e.config = config.NewLookup(func(name string) (string, bool) {
@@ -125,7 +125,7 @@ func (e *Env) WithGetenv(getenv func(string) string) *Env {
 // Classic reports whether the command was called by its classic name, as
 // "pminfo" and not as "pcp info". Under its classic name a command prints what
 // the C tool prints, byte for byte, as scripts depend on it. Under "pcp" its
-// output is made for people.
+// output is for people.
 func (e *Env) Classic() bool { return !strings.HasPrefix(e.Name, "pcp ") }
 
 // IsSet reports whether a variable is in the environment, even if it is empty.
@@ -162,7 +162,7 @@ func (e *Env) OutputFailed(err error) int {
 	return e.Fatalf("writing standard output: %s", ErrText(err))
 }
 
-// Unbuffered returns a writer to Stdout that keeps nothing back.
+// Unbuffered returns a writer to Stdout that does not buffer.
 func (e *Env) Unbuffered() io.Writer { return unbuffered{e} }
 
 type unbuffered struct{ env *Env }

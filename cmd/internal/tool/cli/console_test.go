@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAsk has files in place of a terminal.
+// TestAsk uses files in place of a terminal.
 func TestAsk(t *testing.T) {
 	f := func(console, want, words string) {
 		t.Helper()

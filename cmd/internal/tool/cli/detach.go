@@ -8,8 +8,8 @@ import (
 )
 
 // Detach starts this program again with the same arguments, as a daemon: in a session of
-// its own and away from the terminal. It returns the exit status of this process, with wait
-// when the daemon is ready (package detach).
+// its own and away from the terminal. It returns the exit status of this process; with
+// wait, once the daemon is ready (package detach).
 func Detach(env *Env, wait bool) int {
 	err := detach.Start(detach.Config{Stderr: os.Stderr, Wait: wait}) // until it runs, see detach.Settle
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-pcp/pcp/getopt"
 )
 
-// FileErrText returns the message for an error of a file of the system: its path and
-// what ErrText returns. Any other error is its own message.
+// FileErrText returns the message for an error: for a file system error its path and
+// the result of ErrText, else the error's own message.
 func FileErrText(err error) string {
 	if pe, ok := err.(*fs.PathError); ok {
 		return pe.Path + ": " + ErrText(pe.Err)
@@ -15,7 +15,7 @@ func FileErrText(err error) string {
 	return err.Error()
 }
 
-// ErrText returns what the C tools print for err, as [getopt.ErrText] does.
+// ErrText returns the C tools' message for err, as [getopt.ErrText] does.
 func ErrText(err error) string { return getopt.ErrText(err) }
 
 // Atoi reads a number as [getopt.Atoi] does.

@@ -10,7 +10,7 @@ import (
 const (
 	fillLine     = 70 * 70   // each line costs this
 	fillSentence = 50 * 50   // less, at the end of a sentence
-	fillAbbrev   = 600 * 600 // more, at a full stop within one
+	fillAbbrev   = 600 * 600 // more, at a full stop within a sentence
 	fillPunct    = 40 * 40   // less, after other punctuation, and before a parenthesis
 	fillOrphan   = 150 * 150 // by the length of the last word of a text, alone at a start
 	fillWidow    = 200 * 200 // by the length of the first word of a sentence, alone at an end
@@ -34,7 +34,7 @@ type fillWord struct {
 // Fill breaks a paragraph into lines of less than width characters, as fmt -w of GNU
 // does: their lengths are similar, and near 93 % of the width. Blanks between two
 // words of a line stay as they are. A text without a newline at its end is one
-// sentence, which is as fmt has it too.
+// sentence, as with fmt.
 func Fill(text string, width int) []string {
 	words := fillWords(text)
 	n := len(words)

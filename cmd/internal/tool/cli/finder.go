@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/pidof"
 )
 
-// Finder returns where the processes of the program called name are looked for: in PCP's directories and those of PATH, and
-// among those of this program.
+// Finder returns a finder of the processes of the program called name: in PCP's directories and
+// those of PATH, and among those of this program.
 func (e *Env) Finder(name string) pidof.Finder {
 	cfg := e.Config()
 	f := pidof.Finder{Dirs: append([]string{cfg.Get("PCP_BIN_DIR"), cfg.Get("PCP_BINADM_DIR")}, filepath.SplitList(e.Getenv("PATH"))...)}
@@ -52,7 +52,8 @@ func (e *Env) Sibling(ctx context.Context, name string, args ...string) (*exec.C
 	return nil, fmt.Errorf("there is no program %s", name)
 }
 
-// Owner returns the numbers of PCP's user and group, those of this process where there is no such account.
+// Owner returns the numbers of PCP's user and group, or those of this process if there is no such
+// account.
 func (e *Env) Owner() (uid, gid int) {
 	uid, gid = os.Getuid(), os.Getgid()
 	if u, err := user.Lookup(e.Config().Get("PCP_USER")); err == nil {

@@ -47,7 +47,8 @@ func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0
 // are those of the command. All output of commands to a terminal goes through a Terminal, except
 // output to [Env.Screen].
 //
-// When the file is a terminal no more, as when a daemon puts its log in the place of standard error, everything goes through.
+// Once the file is no longer a terminal, as when a daemon replaces standard error by its log,
+// everything passes.
 //
 // Its methods may be called from several goroutines.
 type Terminal struct {
@@ -59,7 +60,7 @@ type Terminal struct {
 	ascii bool
 
 	mu   sync.Mutex
-	rest []byte // the beginning of a character, until its end comes
+	rest []byte // the incomplete character at the end of the output
 	buf  []byte
 }
 
@@ -108,7 +109,7 @@ func (t *Terminal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close writes the beginning of a character whose end has not come. The file stays open.
+// Close writes an incomplete character. The file stays open.
 func (t *Terminal) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,8 +172,9 @@ func (t *Terminal) clean(dst, src []byte) (out, rest []byte) {
 	return dst, nil
 }
 
-// Hidden reports whether a character does something to a line of text other than to show itself: controls, and characters that turn
-// text around, end lines or are not seen. Joiners are not among them: scripts and pictures need those.
+// Hidden reports whether a character does something to a line of text except show itself: controls,
+// and characters that reverse text, end lines or are invisible. Joiners are not included: scripts
+// and emoji need them.
 func Hidden(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -225,7 +227,7 @@ func (e *Env) Streams() (finish func() error) {
 	}
 }
 
-// outputSize is how much of standard output is kept before it is written.
+// outputSize is the size of the buffer of standard output.
 const outputSize = 4096
 
 func isDevice(f *os.File) bool {
@@ -276,7 +278,8 @@ func (e *Env) OwnErr(s string) string {
 	return e.mark.own(s)
 }
 
-// Editor returns a writer to Stdout that keeps nothing back, for an editor of lines: all control characters are its own.
+// Editor returns a writer to Stdout that does not buffer, for a line editor: all control characters
+// are its own.
 func (e *Env) Editor() io.Writer { return editing{e} }
 
 type editing struct{ env *Env }

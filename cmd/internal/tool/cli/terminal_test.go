@@ -32,7 +32,7 @@ func TestTerminal(t *testing.T) {
 		if got := shown(&Terminal{mark: mark}, texts...); got != want {
 			t.Errorf("%q is shown as %q, want %q", texts, got, want)
 		}
-		// However it is cut.
+		// However the writes are split.
 		var b bytes.Buffer
 		w := &Terminal{mark: mark, w: &b, is: func() bool { return true }}
 		if _, err := io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{iotest.OneByteReader(strings.NewReader(strings.Join(texts, "")))}); err != nil {
@@ -59,13 +59,13 @@ func TestTerminal(t *testing.T) {
 	f("\x1b[1mbold\x1b[0m?[1m", mark.own("\x1b[1m")+"bold"+mark.own("\x1b[0m")+"\x1b[1m")
 	f("\rdone", mark.own("\r")+"done")
 	f("\x1b]0;a?]52;c;x?b\a", mark.own("\x1b]0;")+"a\x1b]52;c;x\ab"+mark.own("\a"))
-	// A mark that is another's, and one without its character.
+	// A mark of another program, and one without its character.
 	f("?"+string(mark[1:len(mark)-1])+"!?[m", string(mark[:len(mark)-1])+"!\x1b[m")
 	f(strings.Repeat("?", len(mark)), string(mark))
 	f("?", "\x00")
 }
 
-// TestMarkOfOther has a mark of one program not count in another.
+// TestMarkOfOther checks that a mark of one program does not count in another.
 func TestMarkOfOther(t *testing.T) {
 	theirs := newMark()
 	if got := shown(&Terminal{mark: newMark()}, theirs.own("\x1b[2J")); strings.ContainsFunc(got, isControl) {
@@ -76,7 +76,7 @@ func TestMarkOfOther(t *testing.T) {
 	}
 }
 
-// TestTerminalNoMore has standard error become a log.
+// TestTerminalNoMore replaces standard error by a log.
 func TestTerminalNoMore(t *testing.T) {
 	var b bytes.Buffer
 	is := true
@@ -116,7 +116,7 @@ func TestOtherCharset(t *testing.T) {
 	}
 }
 
-// TestHidden asks the tables of Unicode.
+// TestHidden compares with the tables of Unicode.
 func TestHidden(t *testing.T) {
 	for r := range rune(0x20000) {
 		switch {

@@ -15,7 +15,7 @@ func (e *Env) Errorf(format string, args ...any) { e.messages().Errorf(format, a
 // Flush writes the messages that Printf kept, as [getopt.Messages.Flush] does.
 func (e *Env) Flush() { e.messages().Flush() }
 
-// messages are those of e: a copy of an Env has its own.
+// messages returns the messages of e: a copy of an Env has its own.
 func (e *Env) messages() *getopt.Messages {
 	e.msg.Name, e.msg.Stderr, e.msg.Config = e.ProgName(), e.Stderr, e.Config()
 	return &e.msg

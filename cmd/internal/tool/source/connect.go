@@ -22,7 +22,7 @@ type attempt struct {
 	err              error
 }
 
-// attempts are those of all connections so far.
+// attempts has the attempts of all connections so far.
 type attempts struct {
 	mu   sync.Mutex
 	list []attempt
@@ -53,7 +53,7 @@ func (a *attempts) take() []attempt {
 	return list
 }
 
-// set has a be the attempts of a list.
+// set replaces the attempts by those of a list.
 func (a *attempts) set(list []attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,7 +103,7 @@ func (o *Options) WhyNoCollector(host string, err error) string {
 
 func (o *Options) whyNoCollector(host string, tried []attempt, err error) string {
 	host = pmapi.HidePassword(host)
-	at := host // what answered
+	at := host // the address that answered
 	answered := false
 	for _, a := range tried {
 		if a.err == nil {
@@ -162,7 +162,7 @@ func (o *Options) notOffered(at, host string, cause error) string {
 	}
 }
 
-// nobodyAnswers lists where a collector was looked for.
+// nobodyAnswers lists the addresses where no collector answered.
 func (o *Options) nobodyAnswers(host string, tried []attempt) string {
 	var b strings.Builder
 	local := strings.HasPrefix(host, "local:")

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// reached has for each host the attempt that succeeded.
+// reached has the successful attempt for each host.
 type reached struct {
 	mu sync.Mutex
 	by map[string]attempt
@@ -31,7 +31,7 @@ func (o *Options) arrived(host string, tried []attempt) {
 	}
 }
 
-// denied notes that a collector has refused something.
+// denied records that a collector has refused a request.
 func (o *Options) denied(host string) {
 	o.env.Advise(func() string { return o.WhyDenied(host) })
 }

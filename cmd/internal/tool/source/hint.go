@@ -33,11 +33,12 @@ func DidYouMean(ctx context.Context, env *cli.Env, c *pmapi.Context, name string
 	return meant
 }
 
-// lookFor returns the hint at a name that is spelt almost so, "" if there is none, and how much of the name there is.
+// lookFor returns the hint at a similar name, "" if there is none, and the part of the name that
+// exists.
 func lookFor(ctx context.Context, c *pmapi.Context, name string) (meant, deepest string) {
 	ctx, cancel := context.WithTimeout(ctx, hintTime)
 	defer cancel()
-	// First among the neighbours: the whole tree may be large, or have a part that cannot be read.
+	// The neighbours are first: the whole tree may be large, or have a part that cannot be read.
 	for under := name; ; {
 		under = under[:max(0, strings.LastIndexByte(under, '.'))]
 		meant = hint(name, func(yield func(string) bool) {
@@ -78,7 +79,8 @@ func DidYouMeanIn(env *cli.Env, t *pmns.Tree, name string) string {
 	return DidYouMeanAmong(env, leaves, name)
 }
 
-// DidYouMeanAmong is DidYouMean for names and their metrics, as those of an archive.
+// DidYouMeanAmong is DidYouMean for names and their metrics, such as those of an
+// archive.
 func DidYouMeanAmong(env *cli.Env, names iter.Seq2[string, pcp.PMID], name string) string {
 	if !hints(env) {
 		return ""

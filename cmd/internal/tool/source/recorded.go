@@ -20,7 +20,7 @@ func NothingRecorded(env *cli.Env) string {
 // else "".
 func (o *Options) nothingRecorded(path string, err error) string {
 	own := o.OwnArchive()
-	other := filepath.Join(o.env.Config().Get("PCP_LOG_DIR"), "pmlogger", filepath.Base(own)) // as pcp-atop has it
+	other := filepath.Join(o.env.Config().Get("PCP_LOG_DIR"), "pmlogger", filepath.Base(own)) // as pcp-atop does
 	path = filepath.Clean(path)
 	if path == other || filepath.Dir(path) == other {
 		own = other
