@@ -20,11 +20,12 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// liveCommand is a command of pcp, with both programs of which a collector is asked the same.
+// liveCommand is a command of pcp, of which both programs get the same arguments.
 type liveCommand struct {
 	args []string
 	same bool // the output does not change from one second to the next
-	// rows is how many lines are compared, 0 for all: processes and sockets come and go.
+	// rows is the number of lines to compare, 0 for all: processes and sockets come and
+	// go.
 	rows int
 }
 
@@ -97,7 +98,8 @@ func TestLiveCommands(t *testing.T) {
 				wg.Go(func() { want = runLive(t, env, oracle.Path(l.args[0]), l.args[1:]) })
 				got = runLive(t, env, twin.Tool(t, l.args[0]), l.args[1:])
 				wg.Wait()
-				// The real pcp-ss does not expect that a socket comes or goes between two of its requests.
+				// The real pcp-ss does not expect a socket to appear or vanish between two of its
+				// requests.
 				if !bytes.Contains(want.Err, []byte("\nKeyError: ")) {
 					break
 				}

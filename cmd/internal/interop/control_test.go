@@ -87,7 +87,7 @@ func (l *logger) log() string {
 	return string(b)
 }
 
-// waitFor waits until something is so.
+// waitFor waits until a condition holds.
 func (l *logger) waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
@@ -173,8 +173,8 @@ log mandatory on every 3 seconds sample.nosuch
 quit
 `
 
-// TestControlled has the real pmlc change the same in both recorders: its output is the same,
-// and so are the messages in both logs.
+// TestControlled has the real pmlc make the same changes in both recorders: its output is the
+// same, and so are the messages in both logs.
 func TestControlled(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	config := "log mandatory on once { sample.long }\nlog advisory on 1 sec { sample.bin sample.colour[\"green\"] }\nlog mandatory on 2 sec { sample.long.ten }\n"

@@ -110,7 +110,7 @@ func TestEventsOfTwoClients(t *testing.T) {
 	var pairs []pair
 	for _, c := range collectors {
 		p := pair{c.name, follow(t, c, "logtail.records"), follow(t, c, "logtail.records")}
-		p.a.fetch(t) // the first time asks for what comes
+		p.a.fetch(t) // the first fetch subscribes to events
 		p.b.fetch(t)
 		if n := len(p.a.lines) + len(p.b.lines); n != 0 {
 			t.Errorf("%s: %d lines before there are any: %q, %q", p.name, n, p.a.lines, p.b.lines)
@@ -139,7 +139,7 @@ func TestEventsOfTwoClients(t *testing.T) {
 		}
 	}
 	for _, p := range pairs {
-		p.a.fetch(t) // nothing comes twice
+		p.a.fetch(t) // no event is repeated
 		p.b.fetch(t)
 		for _, f := range []*follower{p.a, p.b} {
 			if diff := cmp.Diff(want, f.lines); diff != "" {

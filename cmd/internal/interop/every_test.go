@@ -30,8 +30,8 @@ var unequal = map[string]string{
 	"mem.numa.util.pageTables": "0 in the real agent",
 }
 
-// unlabelled are the agents whose real ones have no labels where ours have the label agent, which our
-// collector gives to all that it has in its process.
+// unlabelled are the agents without labels in C. Ours have the label agent, which our collector
+// adds to all agents in its process.
 var unlabelled = []string{"xfs", "quota", "jbd2", "kvm", "mmv"}
 
 func skipped(name string) bool {
@@ -218,7 +218,7 @@ func (w *walk) values(errorf func(string, ...any)) {
 			}
 			moves := b.String() != a.String()
 			if moves && w.descs[i].Sem != pcp.SemCounter {
-				continue // it may have been anything between
+				continue // any value between is possible
 			}
 			w.compared++
 			if v.String() == b.String() || v.String() == a.String() {

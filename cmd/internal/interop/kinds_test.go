@@ -40,7 +40,7 @@ func masked(out string) string {
 		}
 		if moves {
 			if instText.MatchString(line) || strings.HasPrefix(line, "        ") {
-				continue // they may come and go; TestCollectorsAgree looks at them
+				continue // they may come and go; TestCollectorsAgree compares them
 			}
 			line = valueText.ReplaceAllString(line, "    value NOW")
 		}
@@ -179,8 +179,8 @@ var (
 	afterText = regexp.MustCompile(`^ {4}(inst \[|value )|^No value|^--$|^\S+: pm[A-Z]|^\S+: [A-Z]`)
 )
 
-// withoutText replaces help texts, which our agents have in words of their own;
-// that there is one stays.
+// withoutText replaces help texts, which differ in our agents, by a mark that
+// there is one.
 func withoutText(out string) string {
 	var lines []string
 	text := false
@@ -265,7 +265,7 @@ func TestScriptAgents(t *testing.T) {
 				lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s /usr/bin/env PYTHONHASHSEED=0 PERL_HASH_SEED=0 %s /var/lib/pcp/pmdas/%s %s", s.tree, s.domain, kind,
 					language.interpreter, s.program, strings.ReplaceAll(s.args, "CONFIG", config))))
 				trees = append(trees, s.tree)
-				if s.tree != "simple" { // whose names are those of the C agent
+				if s.tree != "simple" { // with the names of the C agent
 					names += fmt.Sprintf("\t%s %s:*:*\n", s.tree, s.domain)
 				}
 			}

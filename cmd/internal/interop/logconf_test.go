@@ -37,7 +37,8 @@ func TestLoggerInstalledConfigs(t *testing.T) {
 	}
 }
 
-// compareConfigs has both recorders record, each with a configuration, and compares what.
+// compareConfigs has both recorders record, each with a configuration, and compares the
+// archives.
 func compareConfigs(t *testing.T, d *oracle.PMCD, ours, dir, realConfig, oursConfig string, least int) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o755); err != nil {

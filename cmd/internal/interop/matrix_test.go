@@ -120,7 +120,7 @@ func unsteady(name string) bool {
 	return slices.ContainsFunc([]string{"pmcd.client.", "sample.scramble.", "sample.mirage"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// withoutUnsteady leaves out what pminfo prints of such metrics.
+// withoutUnsteady removes pminfo's output for such metrics.
 func withoutUnsteady(out oracle.Output) oracle.Output {
 	blocks := strings.Split(out.Stdout, "\n\n")
 	out.Stdout = strings.Join(slices.DeleteFunc(blocks, func(b string) bool { return unsteady(strings.TrimPrefix(b, "\n")) }), "\n\n")

@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// A metric is what a client saw of one metric. Fields are text in pminfo's
-// words, so that a difference can be read.
+// A metric is a client's view of one metric. Fields are text in pminfo's words,
+// for readable differences.
 type metric struct {
 	PMID, Type, InDom, Sem, Units string
 	Insts                         map[string]string // instance number and name → value; "" for a single value
@@ -70,7 +70,7 @@ var (
 	oneLine  = regexp.MustCompile(`^ {4}value (.*)$`)
 )
 
-// parseInfo reads what pminfo -dmf prints.
+// parseInfo parses the output of pminfo -dmf.
 func parseInfo(t *testing.T, text string) map[string]metric {
 	t.Helper()
 	found := map[string]metric{}

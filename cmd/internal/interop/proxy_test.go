@@ -191,7 +191,7 @@ func TestProxySecure(t *testing.T) {
 	}
 }
 
-// TestProxyLogger records by way of our proxy with the real pmlogger.
+// TestProxyLogger records through our proxy with the real pmlogger.
 func TestProxyLogger(t *testing.T) {
 	oracle.Require(t)
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})

@@ -26,12 +26,11 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// expectedGaps are the columns, by report, that have values of the real collector and none of ours, each with
-// the reason: what lacks here. "*" is a report that has nothing at all. A gap that is no longer there has to
-// go from the table.
+// expectedGaps are the columns, by report, that have values with the real collector and none with
+// ours, each with the reason. "*" is an empty report. A closed gap must be removed from the table.
 var expectedGaps = map[string]map[string]string{}
 
-// expectedHeadings are those, likewise, that only a report of our collector has.
+// expectedHeadings are the columns that only a report of our collector has.
 var expectedHeadings = map[string]map[string]string{}
 
 // A report is a command of the real PCP, with a parser for the columns of its output.
@@ -125,10 +124,10 @@ func tableColumns(out, heading string) map[string]bool {
 	return columns
 }
 
-// numeral is one in a row of a report.
+// numeral is a number in a row of a report.
 var numeral = regexp.MustCompile(`[0-9][0-9.,:]*`)
 
-// rowColumns takes each number of a row for a column, named for what the row begins with.
+// rowColumns takes each number of a row for a column, named for the beginning of the row.
 func rowColumns(out string) map[string]bool {
 	columns := make(map[string]bool)
 	for line := range strings.Lines(out) {
@@ -199,7 +198,7 @@ func viewColumns(out string) map[string]bool {
 	return columns
 }
 
-// startUp starts "pcp up", whose agents are in its process, and returns the specification of its host.
+// startUp starts "pcp up", with agents in its process, and returns the specification of its host.
 func startUp(t *testing.T, env []string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "up")
@@ -259,8 +258,8 @@ func (r report) show(ctx context.Context, env []string) (columns map[string]bool
 	return r.columns(stdout.String()), stdout.String() + stderr.String()
 }
 
-// A comparison is the result of a report: the columns that only ours has, those of which only one
-// side has values, and those of which neither or both have.
+// A comparison is the result of a report: the columns that only ours has, those with values on
+// one side only, and those with values on both sides or none.
 type comparison struct {
 	headings, ours, theirs, none, both []string
 	err                                string
@@ -326,8 +325,8 @@ func (r report) compare(ctx context.Context, theirs, ours []string) comparison {
 	return c
 }
 
-// busy keeps a disk reading and writing until the function that it returns is called: shares of nothing have no
-// value.
+// busy keeps a disk reading and writing until the function that it returns is called: shares of an
+// idle disk have no value.
 func busy(t *testing.T) (stop func()) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "busy"))

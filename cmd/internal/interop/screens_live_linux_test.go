@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// A sandwich is what a program prints: the real one, then ours, then the real one again. Whatever counts upward is with ours
-// between the other two, however busy the machine is.
+// A sandwich is the output of a program: the real one, then ours, then the real one again. Counters
+// of ours are between the other two, however busy the machine is.
 type sandwich struct{ before, ours, after string }
 
 // askThrice runs a command three times. Messages and exit status have to be the same.
@@ -58,7 +58,8 @@ func within(lo, n, hi float64) bool {
 	return lo-slack <= n && n <= hi+slack
 }
 
-// shaped reduces a line to its words and where numbers are: each word with a digit is one.
+// shaped reduces a line to its words and the places of numbers: each word with a digit is
+// a number.
 func shaped(line string) string {
 	words := strings.Fields(line)
 	for i, w := range words {
@@ -116,7 +117,7 @@ func TestLiveAtop(t *testing.T) {
 	env := slices.Concat(oracle.Env(), d.Env, []string{"PCP_HOST=" + d.Unix})
 
 	t.Run("parseable", func(t *testing.T) {
-		// This process has used processors, and so is among those that are shown.
+		// This process has used processors, and is therefore shown.
 		s := askThrice(t, env, "pcp-atop", "-a", "-P", "CPU,cpu,CPL,MEM,SWP,PAG,DSK,NET,PRG,PRC,PRM,PRD", "1", "1")
 		pid := os.Getpid()
 		before, ours, after := parseable(s.before, pid), parseable(s.ours, pid), parseable(s.after, pid)
@@ -175,7 +176,8 @@ func TestLiveAtop(t *testing.T) {
 			}
 		})
 	}
-	// A report without numbers. Live, the real one prints whatever it likes of a second one.
+	// A report without numbers. Live, the real one prints arbitrary text for a second
+	// report.
 	report := func(text string) string {
 		var b strings.Builder
 		for line := range strings.Lines(text) {

@@ -112,7 +112,7 @@ func some(all []secureCase, which int) (list []secureCase) {
 	return list
 }
 
-// TestSecure goes through certificates, specifications and the environment.
+// TestSecure tries certificates, specifications and the environment.
 func TestSecure(t *testing.T) {
 	oracle.Require(t)
 	ca, other := tlstest.NewCA(t, "CA"), tlstest.NewCA(t, "other CA")
@@ -198,7 +198,7 @@ func TestSecure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			theirs, ours := startSecure(t, conf(t, ca.Cert(t, want), trust...))
 			compareSecure(t, theirs, ours, some(judge, 0))
-			// What only we have.
+			// Settings that only ours has.
 			all := "PCP_TLSCONF_PATH=" + tlstest.Conf(t, "tls-ca-cert-file", ca.File, "tls-verify-server", "true")
 			allowed := map[string]string{"elsewhere": "PCP_ALLOW_BAD_CERT_DOMAIN=1", "alone": "PCP_ALLOW_SERVER_SELF_CERT=1"}[name]
 			for env, ok := range map[string]bool{"A=1": false, allowed: true} {

@@ -85,7 +85,8 @@ func TestGrafanaSeries(t *testing.T) {
 	}
 }
 
-// TestRealSeriesClient has the real pmseries read its key server by way of our pmproxy, which passes its protocol on.
+// TestRealSeriesClient has the real pmseries read its key server through our pmproxy, which
+// forwards its protocol.
 func TestRealSeriesClient(t *testing.T) {
 	s := startSeries(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

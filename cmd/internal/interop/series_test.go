@@ -107,7 +107,7 @@ func (s *seriesPair) start(program string, args ...string) {
 	s.t.Cleanup(func() { cancel(); await.Exit(s.t, cmd) })
 }
 
-// until waits until something is so.
+// until waits until a condition holds.
 func (s *seriesPair) until(what string, ok func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
@@ -466,7 +466,7 @@ func sortLists(v any) any {
 	return v
 }
 
-// sortKey is the series of a value, and all of anything else.
+// sortKey is the series of a value, and the whole of any other element.
 func sortKey(v any) string {
 	if m, ok := v.(map[string]any); ok {
 		if _, ok := m["timestamp"]; ok {

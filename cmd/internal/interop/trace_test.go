@@ -73,7 +73,7 @@ func (a traced) wait(t *testing.T) {
 	}
 }
 
-// info returns what the real pminfo prints.
+// info returns the output of the real pminfo.
 func (a traced) info(t *testing.T, args ...string) string {
 	t.Helper()
 	out := realTools.run(t, a.env, "pminfo", append([]string{"-h", a.unix}, args...)...)

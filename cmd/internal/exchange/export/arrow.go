@@ -8,7 +8,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 )
 
-// A Column is one of a table: values of a type, a metric or an instance of it each.
+// A Column is a column of a table: the values of a metric, or of an instance of
+// one, with their type.
 type Column struct {
 	Name string
 	Type pcp.Type // of its values: a number or TypeString
@@ -16,8 +17,8 @@ type Column struct {
 
 // A Table takes rows of values and stores them by columns.
 type Table interface {
-	// Append adds a row: a time, and for each column a value, or nil if there is none. The values are the
-	// caller's again when it returns.
+	// Append adds a row: a time, and for each column a value, or nil if there is none. Append must
+	// not keep the values.
 	Append(t pcp.Timestamp, row []*pcp.Value) error
 	Close() error
 }

@@ -36,7 +36,7 @@ func (x *elasticsearch) begin() {
 	x.out = outbox{env: x.env, send: x.send, complain: x.complain}
 }
 
-// start asks the server for anything, so that the user knows at once if it is not there.
+// start makes a first request, so that the user knows at once if the server is missing.
 func (x *elasticsearch) start(ctx context.Context) error {
 	if err := x.post.do(ctx, http.MethodGet, x.server, "", nil, success); err != nil {
 		fmt.Fprintf(x.env.Stderr, "Cannot connect to Elasticsearch server %s, continuing.\n", x.server)

@@ -33,7 +33,8 @@ var commonKeys = []string{
 	"names_change", "speclocal", "instances", "ignore_incompat", "ignore_unknown", "omit_flat",
 }
 
-// ignoredKeys are settings of pmrep, whose files these programs can read.
+// ignoredKeys returns the settings of pmrep that these programs ignore in its
+// files.
 func ignoredKeys(own []string) []string {
 	return slices.DeleteFunc(conf.PmrepKeys(), func(key string) bool { return slices.Contains(own, key) })
 }
@@ -45,7 +46,7 @@ func commonDefaults() conf.Settings {
 	return conf.Settings{"source": "local:", "header": "1", "globals": "1", "interval": "60", "precision": "3", "version": "1", "timefmt": timeFormat}
 }
 
-// optOutputFile is -F, of those that write files.
+// optOutputFile is -F, for programs that write files.
 var optOutputFile = cli.Option{Short: 'F', Long: "output-file", Arg: "OUTFILE", Help: "output file"}
 
 // commonOptions are the options, as the programs list them.
@@ -394,7 +395,7 @@ OpenTelemetry. Counters become rates, which are gauges; with -r they stay counte
 	}
 }
 
-// What those that post documents have besides.
+// Additional settings of programs that post documents.
 var (
 	httpKeys     = []string{"url", "http_user", "http_pass", "http_timeout"}
 	httpDefaults = conf.Settings{"header": "0", "interval": "10", "http_timeout": "2.5"}

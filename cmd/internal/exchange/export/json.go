@@ -14,7 +14,7 @@ import (
 //
 //	{"@pcp": {"@hosts": [{"@host": …, "@metrics": [{…}, …], "@source": …, "@timezone": …}]}}
 //
-// The C program keeps all samples until its end; this one writes each as it comes.
+// The C program keeps all samples until its end; this one writes each at once.
 type jsonWriter struct {
 	what  extent
 	exact bool // -E: numbers are numbers, not strings
@@ -54,7 +54,7 @@ func (j *jsonWriter) append(b []byte, s *sample) []byte {
 			}
 		}
 		if at == nil {
-			continue // a metric whose name another one continues, which no name space has
+			continue // a name that another name continues, which no name space has
 		}
 		for k := range m.values {
 			v := &m.values[k]

@@ -68,7 +68,7 @@ type openMetrics struct {
 	about map[string]*described
 }
 
-// described is what a metric's lines begin with.
+// described is the description before a metric's lines.
 type described struct {
 	name string
 	sets []pcp.LabelSet // of the levels above instances

@@ -234,7 +234,7 @@ func TestSendersOracle(t *testing.T) {
 	}
 }
 
-// cells prints the cells of a sheet, with what openpyxl knows of their looks.
+// cells prints the cells of a sheet, with the styles that openpyxl reads.
 const cells = `import openpyxl,sys
 ws=openpyxl.load_workbook(sys.argv[1]).active
 print(ws.title)

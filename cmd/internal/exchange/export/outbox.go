@@ -41,7 +41,7 @@ type outbox struct {
 	dropped int
 }
 
-// A message is what a sample becomes for a receiver.
+// A message is a sample in the form for a receiver.
 type message struct {
 	stamp string // the time of the sample, for messages to the user
 	body  []byte

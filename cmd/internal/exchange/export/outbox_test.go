@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// TestOutbox has a receiver fail in all ways, and come back.
+// TestOutbox has a receiver fail in all ways, and recover.
 func TestOutbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var errs bytes.Buffer

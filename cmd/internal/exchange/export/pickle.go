@@ -16,7 +16,7 @@ import (
 const highestPickle = 5
 
 const (
-	pickleBatch = 1000      // how many elements of a list come before each APPENDS
+	pickleBatch = 1000      // number of elements of a list before each APPENDS
 	pickleFrame = 64 * 1024 // a frame of protocol 4 ends with the first object that begins behind this many bytes
 )
 
@@ -40,7 +40,8 @@ type pickler struct {
 	memo  int // how many objects have a number
 	frame int // where the frame that is being written begins, behind its header
 
-	// short are the numbers of texts of at most one Latin character, of which Python has one object each.
+	// short has the numbers of texts of at most one Latin character, for which Python has one
+	// object each.
 	short map[string]int
 }
 
@@ -257,8 +258,8 @@ func (p *pickler) text(s string) {
 	p.put()
 }
 
-// appendRawUnicode appends a character in Python's encoding raw-unicode-escape, with what would
-// end a line written as an escape too.
+// appendRawUnicode appends a character in Python's encoding raw-unicode-escape, with line ends
+// escaped too.
 func appendRawUnicode(b []byte, r rune) []byte {
 	switch {
 	case r > 0xffff:

@@ -228,7 +228,7 @@ func (a *adapter) WriteSample(s *pmrep.Sample) error {
 	return err
 }
 
-// A textWriter renders samples of a document that is written as it comes.
+// A textWriter renders samples of a document that is written sample by sample.
 type textWriter interface {
 	append(b []byte, s *sample) []byte
 	finish(b []byte) []byte

@@ -184,7 +184,7 @@ func TestSlowServer(t *testing.T) {
 	}
 }
 
-// TestRefused sends to servers that take nothing.
+// TestRefused sends to servers that refuse all messages.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))

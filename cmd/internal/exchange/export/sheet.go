@@ -22,7 +22,8 @@ type sheet struct {
 	row    int
 }
 
-// A style is how cells look. Those of a sheet are numbered as they are added, from 1.
+// A style is the look of cells. The styles of a sheet are numbered in the order of
+// addition, from 1.
 type style struct {
 	bold   bool
 	align  string // "left", "right" or ""
@@ -47,7 +48,7 @@ const (
 	kind      = "application/vnd.openxmlformats-officedocument.spreadsheetml."
 )
 
-// newSheet begins a file. The styles are all that there will be; widths are those of the columns.
+// newSheet begins a file. styles has all styles of the sheet; widths are those of the columns.
 func newSheet(w io.Writer, title string, made time.Time, styles []style, widths []int) (*sheet, error) {
 	s := &sheet{zip: zip.NewWriter(w), styles: styles}
 	for _, part := range []struct{ name, text string }{

@@ -28,7 +28,7 @@ import (
 
 var writeMe = pcp.NewPMID(29, 0, 14) // sample.long.write_me
 
-// patience is how long a collector may take for anything, on a busy machine.
+// patience is the time limit for each action of a collector, on a busy machine.
 const patience = 2 * time.Minute
 
 // A verdict is the collector's response to a client. Down means that the collector
@@ -125,7 +125,7 @@ func (p *program) connect(v *visit) (conn net.Conn, err error) {
 	return orderly{conn}, nil
 }
 
-// visit has a client come and try everything.
+// visit has a client connect and try all rights.
 func (p *program) visit(t *testing.T, v *visit) (verdict, *pmapi.Context) {
 	t.Helper()
 	var broken error
@@ -178,7 +178,7 @@ func (p *program) visit(t *testing.T, v *visit) (verdict, *pmapi.Context) {
 	return got, c
 }
 
-// run has all clients of a section come, in order.
+// run has all clients of a section connect, in order.
 func (p *program) run(t *testing.T, section string, visits []*visit) []verdict {
 	t.Helper()
 	p.start(t, section)

@@ -9,11 +9,11 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A statement is one of a section, as it was meant.
+// A statement is a statement of a section, as intended.
 type statement struct {
 	kind  string // host, user or group
 	names []string
-	max   int // 0 means that there is not one
+	max   int // 0 if there is no limit
 }
 
 // account is the account of a client, as far as the collector can know it.

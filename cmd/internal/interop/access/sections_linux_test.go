@@ -72,7 +72,7 @@ func (m *sectionMaker) name(kind string) string {
 		`"::*"`, `"::ffff:10.1.2.3"`, `"2001:db8:5:6:7:*"`, `"2001:db8:5:6:7:8:9:*"`, `"2001:db8::8:9:*"`)
 }
 
-// account is a name of a kind, most of which there are.
+// account returns a name of a kind, in most cases an existing one.
 func (m *sectionMaker) account(kind string, names ...string) string {
 	name := m.of(names...)
 	if name == "*" && m.accounts[kind] {
@@ -130,7 +130,7 @@ func (m *sectionMaker) visits() []*visit {
 			v.login = logins[m.IntN(len(logins))]
 			v.wrong, v.scram = m.IntN(12) == 0, m.IntN(6) == 0
 		}
-		if i > 0 && m.IntN(4) == 0 { // comes once more, as the one before
+		if i > 0 && m.IntN(4) == 0 { // repeats the visit before
 			again := *list[i-1]
 			again.stays = v.stays
 			v = &again

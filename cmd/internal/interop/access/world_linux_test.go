@@ -95,7 +95,7 @@ func outside(t *testing.T) bool {
 	return true
 }
 
-// The names, users and groups that there are inside.
+// The names, users and groups inside.
 const (
 	hostsFile = `127.0.0.1 localhost
 ::1 localhost
@@ -274,7 +274,7 @@ func newProgram(t *testing.T, real bool, saslDir string) *program {
 	return p
 }
 
-// start starts the collector afresh with a section. It need not come up.
+// start restarts the collector with a section. It may fail to start.
 func (p *program) start(t *testing.T, section string) {
 	t.Helper()
 	if err := os.WriteFile(p.dir+"/pmcd.conf", []byte(agentLines+"\n[access]\n"+section), 0o644); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// patience is how long a client waits for what should come soon.
+// patience is the time limit of a client for prompt answers.
 const patience = 2 * time.Minute
 
 // A Client speaks PDUs, good and bad ones.

@@ -112,7 +112,7 @@ func badPDUs() []badPDU {
 		{name: "instances: that nobody asked for", bytes: PDU(wire.TypeInstance, indom, huge, 0, huge)},
 		{name: "logger's control", bytes: PDU(typeLogControl, 0, 0, 0, wraps, 1, 2, 3)},
 		// CVE-2026-16530: a length below zero in the status of a logger. The
-		// collector has nothing to do with that PDU, and does not look inside.
+		// collector does not handle that PDU, and does not decode it.
 		{name: "logger's status", bytes: PDU(typeLogStatus, 0, 0, 0, 0, 0, 0, 0x80000000, 0x80000000, 0x80000000, 0x80000000)},
 
 		// The same: results, in which clients store.
@@ -182,7 +182,7 @@ func badPDUs() []badPDU {
 	return list
 }
 
-// cve returns the number of the published flaw of which a bad PDU is the attack itself, "" for others.
+// cve returns the number of the published flaw that a bad PDU attacks, "" for others.
 func (bad *badPDU) cve() string {
 	kind, what, _ := strings.Cut(bad.name, ": ")
 	switch kind {
@@ -251,7 +251,7 @@ func sendBad(t *testing.T, cve string) {
 	c.Finish(t, 0)
 }
 
-// TestBadHandshakes has clients begin with what must not come first.
+// TestBadHandshakes has clients begin with PDUs that must not come first.
 func TestBadHandshakes(t *testing.T) {
 	c := Start(t, Options{})
 	c.Watch(t)

@@ -49,9 +49,9 @@ func Tool(name string) string { return filepath.Join(built, "links", name) }
 // Options configures a collector.
 type Options struct {
 	Agents  []string // more lines of pmcd.conf
-	Names   string   // the name space, a pmns(5) text; "" means what the agents in process have
+	Names   string   // the name space, a pmns(5) text; "" means the names of the agents in process
 	Timeout int      // of agents in seconds; 0 means 60, which a busy machine keeps
-	Files   int      // how many descriptors it may have; 0 means as many as the system lets it
+	Files   int      // limit of its descriptors; 0 means that of the system
 	Args    []string // more arguments
 	Env     []string // more environment
 }
@@ -69,7 +69,7 @@ type Collector struct {
 	exited chan struct{}
 	mu     sync.Mutex // held for a request of ctl
 	ctl    *Client
-	watch  func() (int, time.Duration) // ends what Watch started
+	watch  func() (int, time.Duration) // ends Watch's goroutine
 	calm   state                       // before the attack
 	done   bool
 }
@@ -77,7 +77,7 @@ type Collector struct {
 // A state has the counts of resources that can leak.
 type state struct{ files, threads int }
 
-// control is what the control client asks for: pmcd.control.timeout of the
+// control is the request of the control client: pmcd.control.timeout of the
 // collector itself, and sample.long.ten of an agent.
 var control = []pcp.PMID{pcp.NewPMID(2, 0, 4), pcp.NewPMID(29, 0, 11)}
 
@@ -241,7 +241,7 @@ func (c *Collector) Watch(t testing.TB) (stop func() (n int, longest time.Durati
 	return stop
 }
 
-// Eventually waits for something that happens soon.
+// Eventually waits until a condition holds.
 func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
@@ -367,10 +367,9 @@ func (c *Collector) NumClients() int {
 }
 
 // Finish waits until all clients but the control client have gone, and checks
-// that they left nothing behind: no descriptor, and no goroutine that a
-// collector to which nothing happened does not have. The collector is ended by
-// it: it quits with a dump of its goroutines. agents are how many agents in
-// processes are still there.
+// that they left no descriptor, and no goroutine that an untouched collector
+// does not have. Finish ends the collector: it quits with a dump of its
+// goroutines. agents are how many agents in processes are still there.
 func (c *Collector) Finish(t testing.TB, agents int) {
 	t.Helper()
 	Eventually(t, "clients leave", func() bool { return c.NumClients() == 1 })
@@ -401,7 +400,7 @@ func (c *Collector) Finish(t testing.TB, agents int) {
 	}
 }
 
-// calmGoroutines counts those of a collector to which nothing happened.
+// calmGoroutines counts the goroutines of an untouched collector.
 func calmGoroutines(t testing.TB) map[string]int {
 	calm.Do(func() { calm.counts = Start(t, Options{}).quit(t, true) })
 	return calm.counts

@@ -115,7 +115,7 @@ func (tr *trap) unharmed(t *testing.T, what string, out []byte) {
 	}
 }
 
-// command is one of our programs, for which all directories are in the trap.
+// command returns a command of ours for which all directories are in the trap.
 func (tr *trap) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(Tool(name), args...)
 	cmd.Dir = tr.theirs
@@ -281,8 +281,9 @@ func created(t *testing.T, dirs ...string) func() []string {
 	}
 }
 
-// TestCVE_2012_5530 looks at the temporary files of what a service manager or a timer starts: those of scripts had
-// names made of the number of the process, at which others could plant links before. Of ours none has a name that can be guessed.
+// TestCVE_2012_5530 checks the temporary files of the programs that a service manager or a timer
+// starts: scripts named them by the process number, so that other users could plant links in
+// advance. The names of ours cannot be guessed.
 func TestCVE_2012_5530(t *testing.T) {
 	c := Start(t, Options{})
 	tr := newTrap(t)

@@ -489,7 +489,7 @@ func lyingLogger(conn net.Conn, field int, length uint32) {
 	}
 }
 
-// TestSecurityTable holds the table of docs/security.md to the tests that are there.
+// TestSecurityTable compares the table of docs/security.md with the existing tests.
 func TestSecurityTable(t *testing.T) {
 	b, err := os.ReadFile("../../../../docs/security.md")
 	if err != nil {

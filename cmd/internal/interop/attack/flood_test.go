@@ -202,7 +202,7 @@ func TestCVE_2012_3420(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// TestDroppedClients has 2,000 clients come, break the rules and go.
+// TestDroppedClients has 2,000 clients connect, break the rules and leave.
 func TestDroppedClients(t *testing.T) {
 	c := Start(t, Options{})
 	c.Watch(t)

@@ -360,8 +360,8 @@ func TestAgentThatHangs(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// TestHostileContainers gives containers names that want to be more. The
-// agent gets each as it is, the labels have it as a string, and the log none.
+// TestHostileContainers gives containers hostile names. The agent gets each
+// unchanged, the labels have it as a string, and the log does not contain it.
 func TestHostileContainers(t *testing.T) {
 	c := Start(t, Options{Agents: []string{hostileLine(t, "container", hostileDomain)}})
 	c.Watch(t)

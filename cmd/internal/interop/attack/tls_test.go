@@ -122,7 +122,7 @@ type recorder struct {
 	seq    uint64
 }
 
-// dialRecords shakes hands, and lets go of TLS on this side.
+// dialRecords does the TLS handshake, and then drops TLS on this side.
 func (c *Collector) dialRecords(t testing.TB) *recorder {
 	t.Helper()
 	var keys keyLog
@@ -273,7 +273,8 @@ func TestTLSKeyUpdates(t *testing.T) {
 				t.Error(err)
 			}
 			r.conn.(*net.TCPConn).CloseWrite()
-			// Each update is answered with one, and so is each request.
+			// Each key update is answered with a key update, and so is each
+			// request.
 			if n, err := io.Copy(io.Discard, r.conn); n < int64(50*len(req)*20) || err != nil && !Ended(err) {
 				t.Errorf("%d bytes are answered, %v", n, err)
 			}

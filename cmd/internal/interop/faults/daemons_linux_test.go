@@ -38,7 +38,7 @@ type daemon struct {
 	// sound checks the files of the daemon when it has ended; nil if it keeps none.
 	sound  func(s *site) error
 	serves bool   // also while it cannot write
-	starts string // the faults in spite of which it starts; in spite of others it may
+	starts string // faults that do not prevent a start; others may
 	alone  bool   // it asks no collector
 	files  int    // how many descriptors it needs, if more than 64
 }

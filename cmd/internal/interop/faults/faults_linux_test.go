@@ -80,14 +80,14 @@ func (d daemon) ready(s *site) {
 	s.prepared = true
 }
 
-// again waits until the daemon has done something new.
+// again waits until the daemon has done new work.
 func (d daemon) again(s *site, p *process, what string) {
 	s.t.Helper()
 	since := time.Now()
 	p.await(d.name+" works "+what, func() error { return d.works(s, since) })
 }
 
-// well waits until all is as before.
+// well waits until the daemon works as before.
 func (d daemon) well(s *site, p *process, what string) {
 	s.t.Helper()
 	since := time.Now()
@@ -108,7 +108,8 @@ func (d daemon) over(s *site, p *process) {
 	}
 }
 
-// during lets a fault last for a while, in which the daemon must live, and serve if it can.
+// during keeps a fault for a while, during which the daemon must stay alive, and serve if
+// it can.
 func (d daemon) during(s *site, p *process, long time.Duration) {
 	s.t.Helper()
 	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -186,7 +187,7 @@ func readOnly(t *testing.T, d daemon, s *site) {
 	d.over(s, p)
 }
 
-// descriptors has the daemon work with few, and of those that serve more clients come than there are.
+// descriptors has the daemon work with few descriptors; a server gets more clients than that.
 func descriptors(t *testing.T, d daemon, s *site) {
 	p := d.up(s, limit{"n", max(64, d.files)})
 	if d.serves && d.name != "pmie" {
@@ -234,7 +235,8 @@ func stopped(t *testing.T, d daemon, s *site) {
 	d.over(s, p)
 }
 
-// collectorStopped stops the collector of those that are clients of one, for longer than they wait for an answer in the long form.
+// collectorStopped stops the collector of a daemon that is its client; in the long form for longer
+// than its timeout.
 func collectorStopped(t *testing.T, d daemon, s *site) {
 	c := s.ownCollector()
 	p := d.up(s)
@@ -270,7 +272,7 @@ func killed(t *testing.T, d daemon, s *site) {
 	d.over(s, p)
 }
 
-// cut cuts the network between the daemon and those that it talks to.
+// cut cuts the network between the daemon and its peers.
 func cut(t *testing.T, d daemon, s *site) {
 	s.ns = newNetwork(t)
 	c := s.ownCollector()

@@ -69,7 +69,7 @@ func (n *netns) cut() {
 	}
 }
 
-// slow delays and loses packets, or on a kernel that cannot lets few pass.
+// slow delays and loses packets, or, if the kernel cannot, limits the rate.
 func (n *netns) slow() {
 	n.t.Helper()
 	if n.tc("qdisc", "add", "dev", "lo", "root", "netem", "delay", "150ms", "50ms", "loss", "5%") == nil {

@@ -40,7 +40,8 @@ func TestFewFiles(t *testing.T) {
 	p.refused("40 hosts", "40 hosts need about 250 open files, but the limit is 64")
 }
 
-// TestPushFull pushes an archive to a pmproxy whose disk is full, and again when there is space: then it has all of it.
+// TestPushFull pushes an archive to a pmproxy whose disk is full, and again when there is space:
+// then it accepts all of it.
 func TestPushFull(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "127.0.0.1:1")

@@ -204,7 +204,7 @@ type process struct {
 	exited chan struct{}
 }
 
-// A buffer takes what a process prints.
+// A buffer keeps the output of a process.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -298,7 +298,7 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// await waits for something that happens soon, and until then for the daemon to live.
+// await waits for a condition while the daemon is alive.
 func (p *process) await(what string, is func() error) {
 	p.s.t.Helper()
 	err := is()

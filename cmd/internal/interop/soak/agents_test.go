@@ -37,8 +37,8 @@ const (
 	domainLeak
 )
 
-// lines are what a pmcd.conf has for them. With pmcd, sample and simple, which
-// are in process, there are eight.
+// lines are their lines in a pmcd.conf. With pmcd, sample and simple, which are
+// in process, there are eight.
 func lines(t testing.TB) []string {
 	t.Helper()
 	exe, err := os.Executable()

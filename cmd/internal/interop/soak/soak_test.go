@@ -20,8 +20,8 @@ import (
 // clients is how many there are at any time.
 const clients = 500
 
-// Metrics that must never fail, two of each good agent, and those of which
-// nothing is expected but an answer.
+// Metrics that must never fail, two of each good agent, and those that need
+// only an answer.
 var (
 	good = []pcp.PMID{
 		pcp.NewPMID(2, 0, 3), pcp.NewPMID(2, 0, 4), // pmcd.numclients and pmcd.control.timeout
@@ -34,7 +34,7 @@ var (
 	bad = []pcp.PMID{pcp.NewPMID(domainHang, 0, 1), pcp.NewPMID(domainCrash, 0, 1)}
 )
 
-// figures are what all clients have seen.
+// figures are the totals of all clients.
 type figures struct {
 	fetches, errors, connections atomic.Int64 // errors are those of bad agents
 
@@ -117,7 +117,7 @@ func TestSoak(t *testing.T) {
 	if length > 10*time.Second && (late+dropped["hang"] == 0 || dropped["crash"] == 0) {
 		t.Error("the bad agents did not get to be bad")
 	}
-	// The second fifth against the last: what leaks, grows.
+	// Compare the second fifth with the last: a leak grows.
 	if n := len(memory) / 5; n > 0 {
 		early, late := slices.Max(memory[n:2*n]), slices.Max(memory[len(memory)-n:])
 		if late > early+early/4+(16<<20) {

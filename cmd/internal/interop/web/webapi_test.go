@@ -79,7 +79,7 @@ func (s *webSide) ask(t *testing.T, q webRequest) webAnswer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The path goes out as it is written.
+	// The path is sent unchanged.
 	req.URL.Opaque = path
 	client := http.Client{Transport: s.transport, Timeout: 30 * time.Second}
 	defer s.transport.CloseIdleConnections()
@@ -189,8 +189,8 @@ func startOurs(t testing.TB, host string) *webSide {
 	return &webSide{name: "ours", base: "http://" + addr, transport: &http.Transport{DisableCompression: true}}
 }
 
-// canonical returns an answer in a form in which two can be compared: objects of JSON with sorted members, without what
-// differs from one request to the next.
+// canonical returns an answer in a form in which two can be compared: objects of JSON with sorted
+// members, without the parts that differ between requests.
 func canonical(a webAnswer, context string) string {
 	kind, _, _ := strings.Cut(a.kind, ";")
 	head := fmt.Sprintf("%d %s\n", a.status, kind)
@@ -230,7 +230,8 @@ func canonical(a webAnswer, context string) string {
 	return head + string(out)
 }
 
-// plain replaces what differs from one request to the next: numbers of contexts, times, and values that change.
+// plain replaces the parts that differ between requests: numbers of contexts, times, and values
+// that change.
 func plain(v any, key, context string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -278,7 +279,7 @@ func plain(v any, key, context string) any {
 	return v
 }
 
-// steady reports whether the values of a metric stay as they are.
+// steady reports whether the values of a metric are constant.
 func steady(name string) bool {
 	switch name {
 	case "sample.long.one", "sample.long.hundred", "sample.long.million", "sample.float.one", "sample.float.hundred", "sample.float.million",
@@ -333,7 +334,7 @@ func webCases(t *testing.T) []webCase {
 func TestWebAPI(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{
 		Agents: []string{"pmcd", "linux", "simple", "sample"},
-		// Names whose agent is not there.
+		// Names of a missing agent.
 		PMNS: "root {\n\tnobody 411:*:*\n\tmssql\n}\nmssql {\n\ta\n\tb 119:0:1\n}\nmssql.a {\n\tx 119:0:0\n}\n",
 	})
 	real, ours := startRealProxy(t, d), startOurs(t, d.TCP)
