@@ -100,7 +100,8 @@ func run(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// takeLabel takes an option for a field of the archive's label, and reports whether it is one.
+// takeLabel takes an option for a field of the archive's label, and reports whether it is such
+// an option.
 func takeLabel(o *cli.Options, opt *cli.Option, arg string, label *importer.Options, zone *string) bool {
 	switch opt.Long {
 	case "host":

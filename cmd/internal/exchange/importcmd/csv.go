@@ -37,8 +37,8 @@ type job struct {
 	header      []string
 	headerLine  int
 	timeAt      int
-	timeGuessed bool      // no column is called as one of the time is
-	cols        []*column // by column of the file, nil where the time is
+	timeGuessed bool      // no column has a usual name of the time
+	cols        []*column // by column of the file, nil for the time
 	metrics     []*metric
 
 	progress *cli.Progress
@@ -181,7 +181,7 @@ func (j *job) run() error {
 // earliestYear is the year before which a number is hardly meant as a time.
 const earliestYear = 1980
 
-// plural is "1 metric", "2 metrics".
+// plural returns "1 metric", "2 metrics".
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

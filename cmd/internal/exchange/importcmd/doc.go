@@ -15,7 +15,7 @@
 // reads the text format of Prometheus. These read a file once, and remove the archive
 // again if something is wrong.
 //
-// A CSV file is read twice: first to see that all of it can be imported, and of
-// which types values are, then to write the archive. So if something is wrong no
-// archive is made, and memory does not grow with the file.
+// A CSV file is read twice: first to check that all of it can be imported, and
+// to find the types of values, then to write the archive. So no archive is made
+// from a wrong file, and memory does not grow with the file.
 package importcmd

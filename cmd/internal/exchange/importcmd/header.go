@@ -159,7 +159,7 @@ func cleanName(name string) string {
 	return strings.TrimRight(string(b), ".")
 }
 
-// A column is one of the file.
+// A column is a column of the file.
 type column struct {
 	number int // from 1
 	header string
@@ -240,7 +240,7 @@ func (j *job) specOf(name string) spec {
 	return s
 }
 
-// timeNames are what the column of the time may be called, in lower case.
+// timeNames are the possible names of the column of the time, in lower case.
 var timeNames = []string{"time", "timestamp", "@timestamp", "datetime", "date", "date/time", "date time", "epoch", "ts"}
 
 // findTime returns the index of the column with the time.

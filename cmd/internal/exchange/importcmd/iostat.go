@@ -127,7 +127,7 @@ type iostat struct {
 	host     string
 	date     string // of the first line, YYYY-MM-DD
 	stamps   stampStyle
-	firstTag string        // of the first section, where there are no times
+	firstTag string        // of the first section, if there are no times
 	offset   time.Duration // of the time zone
 	interval int64         // seconds, 0 if not known
 
@@ -480,8 +480,8 @@ func (p *iostat) endSample() error {
 	return p.out.write(p.now)
 }
 
-// idleMetrics is how many of the metrics of a device have a value of 0 when it did
-// nothing; that of times that requests took have no value.
+// idleMetrics is the number of metrics of a device that are 0 when it is idle;
+// times of requests then have no value.
 const idleMetrics = 7
 
 func (p *iostat) put(h importer.Handle, value string) error {

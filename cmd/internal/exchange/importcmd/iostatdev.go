@@ -15,7 +15,7 @@ import (
 type layout struct {
 	kind    layoutKind
 	scale   float64 // of throughput, to get kbytes
-	fields  []int   // how many there can be, with the name
+	fields  []int   // possible numbers of fields, with the name
 	columns []string
 }
 
@@ -25,8 +25,8 @@ type layoutKind int
 const (
 	noLayout  layoutKind = iota
 	basic                // iostat -d
-	extended             // iostat -x, where lines begin with merges
-	extended2            // iostat -x, where they begin with reads
+	extended             // iostat -x, lines begin with merges
+	extended2            // iostat -x, lines begin with reads
 	extended3            // the same with discards, and the columns of reads next to each other
 )
 

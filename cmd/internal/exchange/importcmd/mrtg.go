@@ -78,7 +78,8 @@ type mrtgSample struct {
 	in, out uint64
 }
 
-// maxMRTG is how many lines a log may have; MRTG itself keeps some 3,000.
+// maxMRTG is the maximum number of lines of a log; MRTG itself keeps some
+// 3,000.
 const maxMRTG = 1 << 20
 
 // readMRTG returns the lines of a log, the oldest first.

@@ -326,7 +326,8 @@ func (p *prometheus) seriesOf(name string, labels []openmetrics.Label, line int)
 	return s, nil
 }
 
-// promSuffixes are what names of samples have behind that of their family.
+// promSuffixes are the suffixes of names of samples behind that of their
+// family.
 var promSuffixes = []string{"_total", "_bucket", "_count", "_sum", "_created", "_info", "_gcount", "_gsum"}
 
 // familyOf returns the family of a metric, and the suffix of its name behind that of

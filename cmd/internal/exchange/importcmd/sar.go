@@ -471,7 +471,7 @@ type sum struct {
 	err  error
 }
 
-// get returns the number that an attribute has, the first of some names that there is.
+// get returns the number in the first existing attribute of some names.
 func (c *sum) get(names ...string) (f float64, ok bool) {
 	for _, name := range names {
 		if text := c.attr(name); text != "" {
@@ -619,7 +619,7 @@ var sarTexts = map[string]string{
 	"inode-nr": "vfs.inodes.count", "inode-sz": "vfs.inodes.count", "number-of-cpus": "hinv.ncpu",
 }
 
-// sarSkipped are the other elements that there are, sorted. The rest is warned of.
+// sarSkipped are the other known elements, sorted. Unknown ones get a warning.
 var sarSkipped = []string{
 	"boot", "bufpg", "campg", "comments", "commit-percent", "cpu-frequency", "cpu-weighted-frequency", "cpufreq", "cpuwfreq",
 	"disk", "dquot-sz", "dquot-sz-percent", "fan", "fan-speed", "file-date", "file-utc-time", "filesystems", "frmpg", "hugepages",

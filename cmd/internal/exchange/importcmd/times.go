@@ -91,7 +91,7 @@ func parseEpoch(s string, perSecond int64) (time.Time, error) {
 	if sec, err := strconv.ParseInt(s, 10, 64); err == nil && perSecond == 1 {
 		return inRange(time.Unix(sec, 0))
 	}
-	// Not by way of a float64, which would lose nanoseconds.
+	// Not through a float64, which would lose nanoseconds.
 	r, ok := new(big.Rat).SetString(s)
 	if !ok {
 		return time.Time{}, errTime

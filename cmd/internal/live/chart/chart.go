@@ -103,14 +103,14 @@ const (
 	maxWindow = 366 * 86400
 )
 
-// A chart is one run.
+// A chart is a run of the command.
 type chart struct {
 	env *cli.Env
 	o   *source.Options
 
 	view    string // of pmchart
 	plots   []plot // of the view
-	check   int    // how often -C was given
+	check   int    // number of -C options
 	visible int    // samples, 0 by default
 	port    int
 	served  bool // a port was given
@@ -262,8 +262,8 @@ func zoneName(tz string) (name string, ok bool) {
 	return "", false
 }
 
-// metric takes an argument apart: a name, and instances in brackets. It is what the page
-// accepts too.
+// metric takes an argument apart: a name, and instances in brackets. The page accepts
+// the same form.
 func metric(arg string) (name, instances string, ok bool) {
 	name, instances, found := strings.Cut(arg, "[")
 	if found && !strings.HasSuffix(instances, "]") || name == "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A pageSource answers what the page asks.
+// A pageSource answers the requests of the page.
 type pageSource interface {
 	// handlers returns a handler for each path, and a closer that ends them.
 	handlers(ctx context.Context, x *chart, log *slog.Logger) (map[string]http.Handler, io.Closer, error)

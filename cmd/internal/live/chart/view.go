@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A plot is one of a view.
+// A plot is a plot of a view.
 type plot struct {
 	line     int
 	metric   string
@@ -50,7 +50,7 @@ func (r *wordReader) failf(format string, args ...any) {
 	}
 }
 
-// word returns the next word, which is what.
+// word returns the next word; what describes it in errors.
 func (r *wordReader) word(what string) string {
 	if len(r.words) == 0 {
 		r.failf("%s is missing", what)
@@ -155,7 +155,7 @@ func (r *wordReader) plot() (name string) {
 	return name
 }
 
-// checkView reports the metrics of a view that there are not, or that cannot be drawn.
+// checkView reports the metrics of a view that do not exist or cannot be drawn.
 func (x *chart) checkView(ctx context.Context, c *pmapi.Context) error {
 	for _, p := range x.plots {
 		bad := func(why error) error {

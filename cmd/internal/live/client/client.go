@@ -73,7 +73,7 @@ var directOptions = slices.Concat([]cli.Option{
 	cli.OptInterval, cli.OptTimeZone, cli.OptHostZone, cli.OptVersion, cli.OptHelp,
 }, reporting)
 
-// A sampler gets what a line shows.
+// A sampler gets the values of a line.
 type sampler interface {
 	// sample fetches the values. It has printed the error that it returns.
 	sample(ctx context.Context) error

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// maxLine is how long a line of a configuration may be, with its end.
+// maxLine is the maximum length of a line of a configuration, with its newline.
 const maxLine = 1023
 
 // config reads the metrics of a file: one a line, each with the number by which its values are divided

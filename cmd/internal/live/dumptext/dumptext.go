@@ -65,12 +65,12 @@ which its values are divided, if any. Lines that begin with # do not count.`,
 	Run:         run,
 }
 
-// A dumper is what the options ask for, and the metrics.
+// A dumper has the settings of the options, and the metrics.
 type dumper struct {
 	env     *cli.Env
 	group   *group
 	metrics []*metric
-	columns int // that there are in the beginning
+	columns int // at the beginning
 	out     stream
 	loc     *time.Location
 	start   pcp.Timestamp // from which offsets count
@@ -227,7 +227,7 @@ func (d *dumper) open(ctx context.Context, o *source.Options) bool {
 	return ok
 }
 
-// layout settles how wide columns are, and how many digits numbers have.
+// layout sets the width of columns, and the number of digits of numbers.
 func (d *dumper) layout() {
 	d.nice = d.nice || d.extended
 	if d.nice {

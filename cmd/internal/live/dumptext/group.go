@@ -11,7 +11,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// maxHost is how many bytes of the names of hosts are compared (PM_LOG_MAXHOSTLEN).
+// maxHost is the number of bytes of the names of hosts that are compared
+// (PM_LOG_MAXHOSTLEN).
 const maxHost = 64
 
 // A group is the sources of the metrics. The first one determines whether all are live, or all
@@ -23,7 +24,7 @@ type group struct {
 	ended   bool // all are archives, and there is nothing more in them
 }
 
-// A from is one of them.
+// A from is a source.
 type from struct {
 	kind   pmapi.SourceKind
 	source string // as it was named

@@ -12,14 +12,14 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A metric is one of the report, with the values that it has in the sample and had in the one before.
+// A metric is a metric of the report, with its values in the current and the previous sample.
 type metric struct {
 	from     *from
 	name     string
 	desc     pcp.Desc
-	place    int     // among those that are fetched
+	place    int     // index among the fetched ones
 	scale    float64 // by which values are divided; 0: 1
-	explicit bool    // the instances are those that were asked for
+	explicit bool    // the instances were named
 	scaled   bool    // values are converted to units
 	units    pcp.Units
 	values   []value
@@ -29,7 +29,7 @@ type metric struct {
 type value struct {
 	inst              int32
 	instance          string
-	rate              float64 // converted, and by how much a counter has grown in a second
+	rate              float64 // converted, for a counter per second
 	now, before       float64
 	text              string
 	err               pcp.Error // of rate
@@ -89,12 +89,13 @@ func (g *group) add(ctx context.Context, spec pmapi.MetricSpec, scale float64) *
 	return m
 }
 
-// missing is a value of which nothing is known yet.
+// missing returns the value of an instance before any fetch.
 func missing(i pcp.Instance) value {
 	return value{inst: i.Inst, instance: i.Name, err: pcp.ErrValue, nowErr: pcp.ErrValue, beforeErr: pcp.ErrValue}
 }
 
-// instances returns those of a domain, of an archive all that there ever were.
+// instances returns the instances of a domain, of an archive those of all
+// times.
 func (f *from) instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	if indom == pcp.InDomNull {
 		return nil, nil
@@ -218,8 +219,7 @@ func (m *metric) take(v *value, x pcp.Value) {
 	v.now = x.Double()
 }
 
-// grow adds the instances that have come since. In an archive all are known, and those that
-// are gone stay.
+// grow adds new instances. In an archive all are known, and vanished ones stay.
 func (m *metric) grow(ctx context.Context) {
 	if m.from.kind == pmapi.SourceArchive {
 		return
@@ -264,7 +264,7 @@ func (m *metric) update(delta float64, wrap bool) {
 	}
 }
 
-// count calculates by how much a counter has grown in a second.
+// count calculates the rate of a counter per second.
 func (v *value) count(t pcp.Type, delta float64, wrap bool) {
 	if v.beforeErr != 0 {
 		v.rate, v.err = 0, v.beforeErr

@@ -33,7 +33,7 @@ func (s *stream) in(width int, t string) {
 	s.width = 0
 }
 
-// end ends a line. A width that there is still counts for the end, too.
+// end ends a line. A width that is still set applies to the end, too.
 func (s *stream) end() {
 	s.text("\n")
 	s.w.Write(s.b)

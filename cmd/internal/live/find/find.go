@@ -54,7 +54,7 @@ The exit status is 0 if something was found, 1 if nothing, 2 after an error.`,
 	Run: run,
 }
 
-// A finder is one run.
+// A finder is a run of the command.
 type finder struct {
 	env        *cli.Env
 	o          *source.Options

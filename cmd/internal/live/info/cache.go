@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A cache keeps what many metrics share.
+// A cache keeps data that many metrics share.
 type cache struct {
 	// single makes it keep only the last of each kind: in an archive the
 	// properties of a domain change with time, and the C tool shows those at

@@ -148,8 +148,8 @@ func run(ctx context.Context, env *cli.Env) int {
 		r.want = wants{verify: true, series: r.want.series, events: r.want.events}
 	}
 	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 && !o.FromArchive() && !o.Local {
-		// The file alone answers. Names that every source has come after its
-		// own, unless it has them too.
+		// The file alone answers. Names that every source has follow its own,
+		// unless it has them too.
 		if o.Debugging(debug.Derive) {
 			if err := r.traceNames(o); err != nil {
 				return env.Fatalf("%v", err)
@@ -288,8 +288,8 @@ func (r *reporter) traverse(ctx context.Context, name string) error {
 	return nil
 }
 
-// number handles a PMID or instance domain, of which each part is cut to the
-// width that it has.
+// number handles a PMID or instance domain, of which each part is cut to its
+// width.
 func (r *reporter) number(ctx context.Context, arg string) error {
 	switch n := scanNumbers(arg); len(n) {
 	case 3:

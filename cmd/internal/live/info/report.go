@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// A metric is one of a batch.
+// A metric is a metric of a batch.
 type metric struct {
 	name string
 	id   pcp.PMID

@@ -214,8 +214,8 @@ func (p *prober) lookup(ctx context.Context) {
 	}
 }
 
-// batch returns how many of the names go into one request: as many as the C
-// tool sends, so that both count the same requests.
+// batch returns the number of names for one request: as many as the C tool
+// sends, so that both count the same requests.
 func (p *prober) batch(names []string) int {
 	most := max(p.batchSize, 1)
 	size := 0
@@ -396,8 +396,8 @@ func (p *prober) noInstances() {
 	p.out = append(p.out, '\n')
 }
 
-// instances returns the members of a domain, of an archive all that there ever
-// were; it remembers those of the last.
+// instances returns the members of a domain, of an archive those of all times;
+// it caches those of the last.
 func (p *prober) instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	if indom != p.indom {
 		if p.archive != nil {
@@ -410,7 +410,7 @@ func (p *prober) instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance
 	return p.insts, p.instsErr
 }
 
-// pdus prints how many PDUs of each type went one way.
+// pdus prints the number of PDUs of each type in one direction.
 func (p *prober) pdus(title string, counts *pmapi.PDUCounts) {
 	n := len(counts)
 	for n > columns && counts[n-1] == 0 {
@@ -425,8 +425,8 @@ func (p *prober) pdus(title string, counts *pmapi.PDUCounts) {
 	p.printf("\nTotal: %d\n", total)
 }
 
-// columns is how many types of PDUs the C tool prints. It leaves out the last,
-// PDU_DESCS; here that follows them if there has been any.
+// columns is the number of types of PDUs that the C tool prints. It leaves out
+// the last, PDU_DESCS; here that follows them if there were any.
 const columns = int(wire.TypeDescIDs - wire.TypeError + 1)
 
 func (p *prober) printf(format string, args ...any) { p.out = fmt.Appendf(p.out, format, args...) }

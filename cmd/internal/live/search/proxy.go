@@ -16,9 +16,9 @@ import (
 
 const (
 	defaultPort = 44322
-	// maxAnswer is how much of an answer is read.
+	// maxAnswer is the maximum size of an answer.
 	maxAnswer = 64 << 20
-	// answerTime is how long an answer may take.
+	// answerTime is the time limit for an answer.
 	answerTime = 15 * time.Second
 )
 
@@ -142,7 +142,7 @@ func (p *proxy) Text(ctx context.Context, r index.Request) (index.Result, error)
 	return p.results(ctx, "text", q)
 }
 
-// InDomains asks for what belongs to a domain.
+// InDomains asks for the members of a domain.
 func (p *proxy) InDomains(ctx context.Context, r index.Request) (index.Result, error) {
 	return p.results(ctx, "indom", params(r))
 }

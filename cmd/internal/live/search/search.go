@@ -59,7 +59,7 @@ the collector of this host are read and searched. The exit status is 1 if neithe
 	Run: run,
 }
 
-// A searcher is one run.
+// A searcher is a run of the command.
 type searcher struct {
 	env    *cli.Env
 	out    *bufio.Writer
@@ -209,7 +209,7 @@ func (l local) InDomains(_ context.Context, r index.Request) (index.Result, erro
 }
 func (l local) Info(context.Context) (index.Info, error) { return l.Index.Info(), nil }
 
-// maxConfig is how much of a configuration file is read.
+// maxConfig is the maximum size of a configuration file.
 const maxConfig = 1 << 20
 
 // resultCount returns result.count of the section pmsearch in a file like

@@ -60,14 +60,14 @@ var items = [numItems]struct {
 	cpuSteal:   {name: "kernel.all.cpu.steal", typ: pcp.TypeU64},
 }
 
-// A host is a host or an archive with what its last fetch brought.
+// A host is a host or an archive with the result of its last fetch.
 type host struct {
 	group  *pmapi.FetchGroup // nil once it is given up
 	name   string
 	swapOp byte // in the headings: p for pages, s for swaps
 	at     pcp.Timestamp
 	seen   bool                       // a line was printed
-	items  [numItems]*pmapi.GroupItem // nil where the host has no such metric
+	items  [numItems]*pmapi.GroupItem // nil if the host has no such metric
 	names  [numItems]string           // of the metrics
 }
 

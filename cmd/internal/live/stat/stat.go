@@ -172,7 +172,7 @@ func run(ctx context.Context, env *cli.Env) int {
 				return env.Fatalf("pmSetMode: %s", cli.ErrText(err))
 			}
 		}
-		s.fetch(ctx) // what rates start from
+		s.fetch(ctx) // the start of rates
 	}
 	return r.loop(ctx, interval, samples, window)
 }
@@ -263,11 +263,10 @@ func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int
 	return 0
 }
 
-// rowsAtOnce is how many bytes of lines from archives are kept before they are
-// written.
+// rowsAtOnce is the number of bytes of lines from archives to buffer.
 const rowsAtOnce = 32 << 10
 
-// rows returns how many lines fit below a header.
+// rows returns the number of lines that fit below a header.
 func (r *reporter) rows() int {
 	if r.env.Rows != nil {
 		if n := r.env.Rows(); n > 3 {

@@ -254,7 +254,7 @@ func (c *controller) leaveSteps(st timecontrol.Status) {
 	}
 }
 
-// show prints where the control is.
+// show prints the position of the control.
 func (c *controller) show(st timecontrol.Status) {
 	loc := pcptime.Zone(st.Zone)
 	name, more := "live", ""

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A sample is what one fetch brought. It is used again.
+// A sample is the result of one fetch. It is reused.
 type sample struct {
 	at  pcp.Timestamp
 	vs  pcp.ValueSet // sorted by instance
@@ -248,8 +248,7 @@ func (x *viewer) column(inst int32) int {
 	return i
 }
 
-// rowsAtOnce is how many bytes of the samples of an archive are kept before
-// they are written.
+// rowsAtOnce is the number of bytes of samples of an archive to buffer.
 const rowsAtOnce = 32 << 10
 
 // flushRow flushes the output at the end of a row. A reader may be waiting for

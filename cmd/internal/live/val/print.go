@@ -28,7 +28,7 @@ func howWide(t pcp.Type) int {
 	return -1
 }
 
-// header prints what the values mean.
+// header prints the description of the values.
 func (x *viewer) header(interval time.Duration) {
 	if !x.events {
 		x.printf("metric:    %s\n", x.metric)
@@ -73,7 +73,7 @@ func (x *viewer) header(interval time.Duration) {
 var stampWidths = [...]int{12, 31, 34}
 
 // stamped reports whether samples start with their time: those of an archive do, and
-// what a time control asks for.
+// those that a time control requests.
 func (x *viewer) stamped() bool { return x.archive != nil || x.control != nil }
 
 // stamp appends the time of a sample if samples start with it.

@@ -89,7 +89,7 @@ type viewer struct {
 	raw      bool // -r
 	nointerp bool // -U
 	verbose  bool // -v
-	stamps   int  // -X, how often
+	stamps   int  // number of -X options
 	cols     int  // -w, then the width of a column
 	json     bool // --json
 	filter   string
@@ -405,7 +405,7 @@ func (x *viewer) lookupInDom(ctx context.Context, name string) (int32, error) {
 	return x.c.LookupInDom(ctx, x.desc.InDom, name)
 }
 
-// getInDom returns the instances; of an archive all that there ever were.
+// getInDom returns the instances; of an archive those of all times.
 func (x *viewer) getInDom(ctx context.Context) ([]pcp.Instance, error) {
 	if x.archive != nil {
 		return x.archive.GetInDomArchive(ctx, x.desc.InDom)

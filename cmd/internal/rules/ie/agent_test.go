@@ -242,7 +242,7 @@ func TestAgentTwin(t *testing.T) {
 	unknowns := 0
 	for i, r := range summaryRules {
 		if unknown := pcp.NewUnits(0, 0, -1, 0, 0, 7); real.Descs[i].Units == unknown {
-			unknowns++ // two counts, of which C takes the units for unknown
+			unknowns++ // two counts, whose units C does not know
 			real.Descs[i].Units = pcp.Units{}
 		}
 		if ours.Descs[i] != real.Descs[i] {
@@ -520,8 +520,8 @@ func TestAgentPipe(t *testing.T) {
 	})
 }
 
-// TestAgentNameSpace has a file name the metrics and the rules, and the time zone reported where it does
-// not come between PDUs. C cannot do either.
+// TestAgentNameSpace names the metrics and the rules in a file, and the time zone reported where it
+// does not come between PDUs. C cannot do either.
 func TestAgentNameSpace(t *testing.T) {
 	dir := t.TempDir()
 	rules, names := filepath.Join(dir, "rules"), filepath.Join(dir, "names")

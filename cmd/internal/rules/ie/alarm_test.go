@@ -73,7 +73,7 @@ func TestAlarmOnDesktop(t *testing.T) {
 	}
 }
 
-// FuzzMarkup has a notification show any text as it is, without what means something to a desktop.
+// FuzzMarkup has a notification show any text literally, without markup for a desktop.
 func FuzzMarkup(f *testing.F) {
 	for _, text := range []string{"busy: sda", "<b>&amp;</b>", `<a href="x">y</a> <img src='http://example.com'/>`, "a\nb\tc\r\x00\x1b[2J", "\xff\xfe", "\u009b2J\u202e", "&#60;b&#62;"} {
 		f.Add(text)

@@ -40,7 +40,7 @@ var Options = []cli.Option{
 	{Short: 'x', Arg: "LIST", Help: "comma separated extended options:"},
 }
 
-// A Column is one of a table.
+// A Column is a column of a table.
 type Column struct {
 	Name string
 	// Width is that of its heading, by the precision. Cells may have another one.
@@ -55,7 +55,8 @@ type Column struct {
 // A Table describes a table.
 type Table struct {
 	Metrics []string
-	// Keys are the metrics, of Metrics, without whose values before there are no rows; the first has the devices.
+	// Keys are those of Metrics that need previous values before there are rows; the first has the
+	// devices.
 	Keys    []string
 	Columns []Column
 	// Values calculates a row. It returns false if the counters of the device went backwards.
@@ -238,7 +239,7 @@ func (r *Report) sample() bool {
 	return true
 }
 
-// linesPerHeading is how often the heading comes again.
+// linesPerHeading is the number of lines until the heading is repeated.
 const linesPerHeading = 23
 
 // heading prints the heading above every 23rd sample.

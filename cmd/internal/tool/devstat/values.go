@@ -34,7 +34,7 @@ func (r *Report) values() (values, bool) {
 	return s, true
 }
 
-// A Device is one in a sample.
+// A Device is a device in a sample.
 type Device struct {
 	s       *values
 	name    string
@@ -44,7 +44,7 @@ type Device struct {
 // Elapsed is the time between the samples in seconds.
 func (d *Device) Elapsed() float64 { return d.s.elapsed }
 
-// Since is how much a counter has grown since the sample before.
+// Since returns the increase of a counter since the previous sample.
 func (d *Device) Since(metric string) int64 {
 	c := d.s.changes[metric]
 	diff, ok := c.now[d.name].Minus(c.before[d.name])
@@ -54,7 +54,7 @@ func (d *Device) Since(metric string) int64 {
 	return diff.Int()
 }
 
-// Rate is by how much it has grown in a second.
+// Rate returns its rate per second.
 func (d *Device) Rate(metric string) float64 { return float64(d.Since(metric)) / d.s.elapsed }
 
 // row returns the values of a device. They are not ok if its counters went backwards, and not known if one of

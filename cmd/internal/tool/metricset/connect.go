@@ -114,7 +114,7 @@ func (r *Report) CheckSettings() (err error) {
 	return err
 }
 
-// Resolve makes the set of metrics and decides how often it is sampled.
+// Resolve makes the set of metrics and determines the number of samples.
 func (r *Report) Resolve(ctx context.Context) (err error) {
 	if r.opts, err = pmrep.ParseOptions(r.Settings); err != nil { // as the program has changed them since
 		return err
@@ -143,7 +143,8 @@ func (r *Report) Resolve(ctx context.Context) (err error) {
 	return r.settleTimes()
 }
 
-// settleTimes decides on interval and number of samples: with -T its time is what counts.
+// settleTimes sets the interval and the number of samples: with -T its time takes
+// precedence.
 func (r *Report) settleTimes() error {
 	if r.Options.Interval != 0 || r.intervalSet {
 		r.Interval = r.Options.Interval
@@ -175,8 +176,8 @@ func (r *Report) settleTimes() error {
 // Seconds is a time as these programs know it, to the microsecond.
 func Seconds(t pcp.Timestamp) float64 { return float64(t.Sec) + float64(t.Nsec/1000)/1e6 }
 
-// Prepare settles the time zone of the report, and has an archive be read from the begin of the window. With native an
-// archive is made of the values, which are those that were recorded.
+// Prepare sets the time zone of the report, and positions an archive at the start of the window.
+// With native an archive is made from the values, which are the recorded ones.
 func (r *Report) Prepare(ctx context.Context, native bool) error {
 	if err := r.setZone(ctx); err != nil {
 		return err
@@ -205,7 +206,7 @@ func (r *Report) setZone(ctx context.Context) error {
 		}
 		r.Loc = pcptime.Zone(tz)
 	default:
-		// Summer time does not come and go within a report.
+		// Summer time does not begin or end within a report.
 		r.Loc = FixedZone(local, r.origin())
 	}
 	r.Zone = posixZone(r.Loc, r.origin())
@@ -215,7 +216,8 @@ func (r *Report) setZone(ctx context.Context) error {
 // origin is the begin of the report.
 func (r *Report) origin() time.Time { return time.Unix(r.Window.Origin.Sec, 0) }
 
-// FixedZone returns the zone as it is at some time, without summer time that comes and goes.
+// FixedZone returns the zone as it is at some time, without changes between summer and
+// winter time.
 func FixedZone(loc *time.Location, at time.Time) *time.Location {
 	return pcptime.Zone(posixZone(loc, at))
 }

@@ -56,7 +56,7 @@ var flags = map[string][2]string{
 	"include-labels":  {"include_labels", "1"},
 }
 
-// arguments are the options whose argument is a setting.
+// arguments are options with a setting as argument.
 var arguments = map[string]string{
 	"rank":               "rank",
 	"limit-filter":       "limit_filter",

@@ -21,8 +21,9 @@ import (
 
 // A Program describes one of these programs, apart from its table of options.
 type Program struct {
-	// Paths are where its configuration may be, the first counts that is there: $HOME and $PCP_SYSCONF_DIR have their
-	// meaning. Embedded, if it is not nil, has files that count if there is none.
+	// Paths are the possible paths of its configuration, of which the first existing one is read;
+	// $HOME and $PCP_SYSCONF_DIR are expanded. Embedded, if it is not nil, has files that are read
+	// if none exists.
 	Paths    []string
 	Embedded fs.FS
 
@@ -48,7 +49,8 @@ func PmrepPaths(name string) []string {
 	}
 	dirs := []string{"$PCP_SYSCONF_DIR/" + name + "/" + name + ".conf", "$PCP_SYSCONF_DIR/" + name}
 	if name != "pmrep" {
-		// As in C the directory of the program comes first, and pmrep's files last.
+		// As in C the directory of the program is first, and pmrep's files are
+		// last.
 		dirs = append(dirs, PmrepPaths("pmrep")...)
 	}
 	return append(paths, dirs...)
@@ -72,7 +74,8 @@ type Report struct {
 	Source  string
 	Window  pcptime.Window
 
-	// Set is there after Resolve, and how often it is sampled: Samples times if Limited. Runtime is that of -T in seconds, -1 without.
+	// Set is set by Resolve, with the number of samples: Samples if Limited. Runtime is that of -T in
+	// seconds, -1 without.
 	Set      *pmrep.Set
 	Samples  int
 	Limited  bool
@@ -99,8 +102,8 @@ type Report struct {
 	opts        pmrep.Options
 }
 
-// Start reads the configuration and the options of a program. It returns an error for [Exit], of which
-// the user may know already.
+// Start reads the configuration and the options of a program. It returns an error for [Exit], which
+// may already have been printed.
 func Start(env *cli.Env, p *Program) (*Report, error) {
 	r := &Report{Env: env, p: p, Settings: make(conf.Settings), Runtime: -1, Interpolated: true}
 	for name, value := range p.Defaults {

@@ -84,7 +84,7 @@ func (m *Manager) Errorf(format string, args ...any) int {
 	return m.env.Fatalf(format, args...)
 }
 
-// Sleep waits for the next sample, and reports whether there is one to come.
+// Sleep waits for the next sample, and reports whether there is one.
 func (m *Manager) Sleep(ctx context.Context) bool {
 	return m.env.FlushOut() == nil && (m.Archive || cli.Sleep(ctx, m.delta))
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// A program is one of those that the differential tests run.
+// A program is a program that the differential tests run.
 type program struct {
 	tool     string
 	archives []string // of the suite, those with its metrics
-	args     []string // of which command lines are drawn
+	args     []string // source of random command lines
 	lines    string   // command lines that are always run, one in each line
 	// own means that the program reads options for the archive itself; otherwise pcp's variables
 	// name it.

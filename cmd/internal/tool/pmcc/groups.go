@@ -7,8 +7,9 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Group is metrics that a program fetches together, after those of the group before: from archives each
-// fetch is one interval later. The C programs fetch some groups and do not look at them (Unread).
+// A Group is a set of metrics that a program fetches together, after the previous group: from
+// archives each fetch is one interval later. The C programs fetch some groups without using them
+// (Unread).
 type Group struct {
 	Names  []string
 	Unread bool

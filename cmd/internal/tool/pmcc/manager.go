@@ -49,7 +49,7 @@ type Manager struct {
 
 // A Kind selects how a program of the Python module prints errors.
 type Kind struct {
-	Prefix string // what messages about the source begin with
+	Prefix string // the beginning of messages about the source
 	// Bare is a program that has a context but no group of metrics (pmContext.fromOptions): its messages
 	// go to standard output, and its exit status is 0 even if the command line is wrong.
 	Bare bool
@@ -60,7 +60,7 @@ type Kind struct {
 	Missing string
 }
 
-// A sample is what a fetch brought.
+// A sample is the result of a fetch.
 type sample struct {
 	res    *pcp.Result
 	byInst []map[int32]pcp.Value // by metric, nil until it is asked for
@@ -219,7 +219,7 @@ func (m *Manager) Use(ctx context.Context, names []string, checked int) (status 
 	return 0, true
 }
 
-// set makes metrics those that are fetched.
+// set sets the metrics to fetch.
 func (m *Manager) set(names []string, ids []pcp.PMID) {
 	m.ids, m.descs, m.index = ids, nil, make(map[string]int, len(names))
 	for i, name := range names {
@@ -227,7 +227,7 @@ func (m *Manager) set(names []string, ids []pcp.PMID) {
 	}
 }
 
-// instances returns those of a domain: in an archive all that there are at any time.
+// instances returns the instances of a domain: in an archive those of all times.
 func (m *Manager) instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	if a, isArchive := m.c.Archive(); isArchive {
 		return a.GetInDomArchive(ctx, indom)
@@ -312,7 +312,7 @@ func (m *Manager) Run(ctx context.Context, report func() bool) int {
 	}
 }
 
-// Reports is how many reports Run has called for before.
+// Reports is the number of reports so far.
 func (m *Manager) Reports() int { return m.reports }
 
 // Ended reports whether Run ended since there was nothing more to fetch.
@@ -413,7 +413,7 @@ func (m *Manager) of(s *sample, name string, inst int32) Value {
 
 // A Named is the value of an instance.
 type Named struct {
-	Name  string // "" if the instance has come since the beginning
+	Name  string // "" if the instance is new since the beginning
 	Value Value
 }
 
@@ -450,7 +450,7 @@ func (m *Manager) All(name string) []pcp.Value {
 // long as its metrics have no values.
 func (m *Manager) Machine() string { return m.MachineAt("%x") }
 
-// MachineMetrics are those of which Machine makes its line.
+// MachineMetrics returns the metrics of Machine's line.
 func MachineMetrics() []string {
 	return []string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"}
 }

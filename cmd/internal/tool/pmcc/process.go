@@ -2,7 +2,7 @@ package pmcc
 
 import "slices"
 
-// A Process is one of those in a sample.
+// A Process is a process in a sample.
 type Process struct {
 	m    *Manager
 	inst int32
@@ -22,7 +22,8 @@ func (m *Manager) Processes() []Process {
 // Get is the value of a metric of the agent proc for the process.
 func (p Process) Get(name string) Value { return p.m.Of(name, p.inst) }
 
-// Since is how much a counter has grown since the sample before, if it was in both.
+// Since returns the increase of a counter since the previous sample, if it was in
+// both.
 func (p Process) Since(name string) (Value, bool) {
 	return p.Get(name).Minus(p.m.Before(name, p.inst))
 }
@@ -58,7 +59,7 @@ func (p Process) Total() Figure {
 	return Round(u.F + g.F + s.F)
 }
 
-// Rate is by how much a counter has grown in a second.
+// Rate is the rate of a counter per second.
 func (p Process) Rate(name string) Figure {
 	diff, ok := p.Since(name)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 )
 
-// A Value is one of a metric, or none.
+// A Value is a value of a metric, or no value.
 type Value struct {
 	v  pcp.Value
 	ok bool
@@ -37,7 +37,7 @@ func (v Value) String() string {
 	return pytext.Float(f)
 }
 
-// Number returns the number that the value is, and whether it is one.
+// Number returns the value as a number, and whether it is a number.
 func (v Value) Number() (float64, bool) {
 	if !v.ok {
 		return 0, false

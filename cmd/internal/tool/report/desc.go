@@ -11,8 +11,8 @@ import (
 // (pmPrintDesc(3)), or only the first one if the metric is not supported.
 func AppendDesc(b []byte, d *pcp.Desc) []byte { return d.AppendPrint(b, false) }
 
-// AppendFullDesc is AppendDesc as pminfo has it: all metrics have two lines. With
-// number it also shows the instance domain as a decimal number.
+// AppendFullDesc is AppendDesc in pminfo's layout: all metrics have two lines.
+// With number it also shows the instance domain as a decimal number.
 func AppendFullDesc(b []byte, d *pcp.Desc, number bool) []byte {
 	if !number {
 		return d.AppendPrint(b, true)

@@ -49,7 +49,7 @@ func AppendEventTime(b []byte, r *pcp.EventRecord, t pcp.Type, loc *time.Locatio
 	return r.Time.AppendStamp(b, loc)
 }
 
-// Metrics are what names and describes metrics, such as a context.
+// Metrics names and describes metrics; a context does.
 type Metrics interface {
 	NameID(ctx context.Context, id pcp.PMID) (string, error)
 	LookupDesc(ctx context.Context, id pcp.PMID) (pcp.Desc, error)
@@ -85,7 +85,7 @@ func (ps *Params) Lookup(ctx context.Context, from Metrics, id pcp.PMID) *Param 
 	return p
 }
 
-// Namer returns what package pcpjson asks for to show records.
+// Namer returns a function for package pcpjson to show records.
 func (ps *Params) Namer(ctx context.Context, from Metrics) func(id pcp.PMID) (string, pcp.Type) {
 	return func(id pcp.PMID) (string, pcp.Type) {
 		p := ps.Lookup(ctx, from, id)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// owner returns how many names a file has and whose it is, by name where there is one.
+// owner returns the number of links of a file and its owner, by name if there is one.
 func owner(st os.FileInfo) (links uint64, name, group string) {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {
