@@ -17,7 +17,7 @@ import (
 const suiteArchives = "/var/lib/pcp/testsuite/archives/"
 
 // commandStarts measures commands of pcp from start to end, the real ones, which are programs in Python, and ours: those that
-// print once ask our collector, and the others read a few samples of an archive of the suite.
+// print once use our collector, and the others read a few samples of an archive of the suite.
 func (b *bench) commandStarts(ctx context.Context) error {
 	header := true
 	for _, line := range []string{

@@ -20,8 +20,8 @@ import (
 
 func closeRaw(fd int) { unix.Close(fd) }
 
-// connections measures how many clients a second can come, shake hands, fetch
-// a metric of the collector itself and go.
+// connections measures how many clients a second can connect, shake hands,
+// fetch a metric of the collector itself and leave.
 func (b *bench) connections(ctx context.Context) error {
 	var p *pair
 	for _, clients := range []int{1, 16} {

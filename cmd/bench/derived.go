@@ -20,8 +20,9 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// derivedMetrics measures derived metrics: what definitions cost a tool at its
-// start, and fetching 100 of 200 operands, from a collector and from an archive.
+// derivedMetrics measures derived metrics: the cost of definitions at the start
+// of a tool, and fetching 100 of 200 operands, from a collector and from an
+// archive.
 func (b *bench) derivedMetrics(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{b.derivedStart, b.derivedFetches} {
 		if err := part(ctx); err != nil {
@@ -281,7 +282,7 @@ func (b *bench) derivedArchive() (path string, operands []string, err error) {
 	return im.Path(), operands, im.End()
 }
 
-// theirs fetches with the C client and returns how many fetches there were, and nanoseconds for each.
+// theirs fetches with the C client and returns the number of fetches, and the nanoseconds of each.
 func (l *derivedLoad) theirs(ctx context.Context, client string, seconds time.Duration) (n int, each float64, err error) {
 	cmd := exec.CommandContext(ctx, client, append([]string{l.kind, l.source, fmt.Sprint(seconds.Seconds())}, l.names...)...)
 	cmd.Env = append(os.Environ(), "PCP_DERIVED_CONFIG="+l.defs)

@@ -16,8 +16,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// heavyMetrics is how many metrics a heavy fetch asks for, close to what a
-// request may hold.
+// heavyMetrics is the number of metrics of a heavy fetch, close to the limit of
+// a request.
 const heavyMetrics = 16000
 
 // heavyFetches measures how long a client with a small fetch waits while
@@ -75,7 +75,7 @@ func (b *bench) heavyFetches(ctx context.Context) error {
 }
 
 // lightly fetches one metric of each of two agents again and again, with a
-// millisecond of rest between, and returns how long each fetch took.
+// millisecond of rest between, and returns the time of each fetch.
 func lightly(ctx context.Context, s *server, length time.Duration) (took []time.Duration, err error) {
 	fd, err := dialRaw(s.tcp)
 	if err != nil {
@@ -94,8 +94,8 @@ func lightly(ctx context.Context, s *server, length time.Duration) (took []time.
 }
 
 // floodHeavily has n clients send heavy without end, and either read the
-// replies or not. Those that are dropped come again. done is how many replies
-// were read.
+// replies or not. Dropped clients reconnect. done is the number of replies
+// read.
 func floodHeavily(s *server, n int, read bool, heavy []byte) (done func() int, stop func(), err error) {
 	var mu sync.Mutex
 	var replies int

@@ -30,7 +30,7 @@ type load struct {
 	Time    time.Duration
 	PMIDs   []pcp.PMID
 
-	Patience time.Duration // how long a reply may take; 0 means 2 s
+	Patience time.Duration // time limit of a reply; 0 means 2 s
 }
 
 // A loadResult is the result of a load.
@@ -41,12 +41,12 @@ type loadResult struct {
 	Max           time.Duration
 	ReplyBytes    int
 	Metrics       int // in a reply
-	WithValues    int // of these, how many had values at the start
+	WithValues    int // number of these with values at the start
 }
 
 func (r loadResult) PerSecond() float64 { return float64(r.Fetches) / r.Elapsed.Seconds() }
 
-// maxReply bounds what a server may answer.
+// maxReply is the maximum size of a reply.
 const maxReply = 4 << 20
 
 type loadConn struct {
@@ -213,7 +213,7 @@ func fetchOnce(fd int, request []byte) (firstReply, error) {
 	if err != nil {
 		return f, err
 	}
-	if h.Type == wire.TypeError { // news of changed names may come first
+	if h.Type == wire.TypeError { // notices of changed names may precede
 		var news wire.Error
 		if err := news.DecodeBody(body); err != nil {
 			return f, err

@@ -104,8 +104,8 @@ func pairCommand(ctx context.Context, binary, dir string, lines []string) (*exec
 	return cmd, net.JoinHostPort("127.0.0.1", port), sock, nil
 }
 
-// rounds is how often the sides are measured in turn, so that a busy moment
-// meets both; medians are printed.
+// rounds is the number of measurements of each side, in turn, so that a busy
+// moment affects both; medians are printed.
 const rounds = 5
 
 // inTurn measures each side in rounds and returns the results of it.

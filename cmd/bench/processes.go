@@ -122,7 +122,7 @@ func (b *bench) processesOf(ctx context.Context, n int) error {
 	return nil
 }
 
-// A reading is what one fetch cost.
+// A reading is the cost of one fetch.
 type reading struct{ cpu, wall time.Duration }
 
 func (b *bench) oneCluster(ctx context.Context, p *pair, n int, c cluster) error {
@@ -229,7 +229,7 @@ func fetchFor(s *server, ids []pcp.PMID, length time.Duration) (reading, error) 
 	return reading{(cpuTime(s.pids()) - before) / time.Duration(fetches), took / time.Duration(fetches)}, nil
 }
 
-// firstValues sends a request and returns how many values the reply has.
+// firstValues sends a request and returns the number of values in the reply.
 func firstValues(fd int, request []byte) (int, error) {
 	if err := writeAll(fd, request); err != nil {
 		return 0, err
@@ -356,8 +356,8 @@ func (f *floor) name() string {
 	return "opened"
 }
 
-// readFor reads again and again, three times at least, on one thread, whose processor time it
-// returns.
+// readFor reads again and again, three times at least, on one thread, and returns its
+// processor time.
 func (f *floor) readFor(length time.Duration) (reading, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -171,7 +171,7 @@ func (b *bench) recordersOf(ctx context.Context, label string, n int) error {
 }
 
 // everything writes a configuration that records each second all metrics of the kernel and of
-// processes. Those that are derived are left out: the C recorder gives up on some of them.
+// processes. Derived metrics are left out: the C recorder fails on some of them.
 func everything(ctx context.Context, s *server, dir string) (path string, metrics int, err error) {
 	found, err := pmids(ctx, s, []string{"kernel", "mem", "swap", "disk", "network", "filesys", "vfs", "ipc", "rpc", "hinv", "proc"})
 	if err != nil {

@@ -52,7 +52,7 @@ func (b *bench) rules(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// A ruled is what an evaluation of rules took.
+// A ruled is the cost of an evaluation of rules.
 type ruled struct {
 	wall, cpu time.Duration
 	rss       int64 // KiB at the most
@@ -222,7 +222,7 @@ func rulesArchive(base string, records int) (path string, err error) {
 	return im.Path(), im.End()
 }
 
-// thousandRules returns rules of which few are true at a time. Parts of them are the same.
+// thousandRules returns rules of which few are true at a time, with common parts.
 func thousandRules() string {
 	var text strings.Builder
 	one := func(i int) string { return fmt.Sprintf("bench.m%d", i-i%5+i%4) } // of one value
@@ -385,7 +385,7 @@ func serveRuleHosts(ctx context.Context) (specs []string, stop func(), err error
 	return specs, stop, nil
 }
 
-// ruleHost returns one of them.
+// ruleHost returns one of the hosts.
 func ruleHost(n int) (s *pmcd.Server, spec string, err error) {
 	var clock atomic.Uint64
 	indom := &pmda.InDom{Serial: 1, List: func(context.Context) ([]pcp.Instance, error) {

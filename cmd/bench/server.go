@@ -222,7 +222,7 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// machine describes what bench runs on.
+// machine describes the machine that bench runs on.
 func machine() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// topProcesses is how many processes pcp top is to show.
+// topProcesses is the number of processes that pcp top must show.
 const topProcesses = 2000
 
 // top measures pcp top with 2,000 processes that sleep: the processor time of its screen when drawn

@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/trace"
 )
 
-// tracedTags is how many transactions a traced program knows.
+// tracedTags is the number of transactions of a traced program.
 const tracedTags = 20
 
 // traced measures how many records a second the agent trace takes in, each side as a process of its

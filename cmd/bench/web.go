@@ -58,7 +58,7 @@ func webMain() error {
 	return s.Run(ctx)
 }
 
-// A webServer is one of the two, over our collector.
+// A webServer is one of the two proxies, over our collector.
 type webServer struct {
 	name, addr string
 	cmd        *exec.Cmd
@@ -256,8 +256,8 @@ func forwardLoad(ctx context.Context, spec string, clients int, d time.Duration)
 	return m
 }
 
-// webScrape gets all metrics some times, the first of them not measured: as they are, and from ours compressed too, which
-// the real one never does.
+// webScrape gets all metrics some times, the first of them not measured: uncompressed, and from
+// ours compressed too, which the real one never does.
 func webScrape(w *webServer, host string) error {
 	if err := webScrapeBy(w, host, "web.scrape", false); err != nil || w.name != "ours" {
 		return err
@@ -301,7 +301,7 @@ func webScrapeBy(w *webServer, host, label string, compressed bool) error {
 	return nil
 }
 
-// webMeasured is what many clients saw.
+// webMeasured is the result for many clients.
 type webMeasured struct {
 	answers, lost int
 	times         []time.Duration

@@ -22,8 +22,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// fifty selects the metrics of the middle workload: what a dashboard of one
-// host's memory asks for.
+// fifty selects the metrics of the middle workload: those of a dashboard of one
+// host's memory.
 var fifty = []string{"mem.util:40", "mem.vmstat:10"}
 
 // all selects the metrics for comparing the linux agents of both sides.
@@ -300,7 +300,7 @@ func (b *bench) fullFetch(ctx context.Context) error {
 	return nil
 }
 
-// memory shows what the collectors hold resident after all that.
+// memory prints the resident memory of the collectors after all that.
 func (b *bench) memory(context.Context) error {
 	if !b.wants("memory") {
 		return nil

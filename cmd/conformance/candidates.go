@@ -17,7 +17,7 @@ const (
 	mustPassList  = "cmd/conformance/must-pass.list"
 	longList      = "cmd/conformance/long.list"
 
-	// slow is how long a test may take to be in must-pass.list.
+	// slow is the longest time of a test in must-pass.list.
 	slow = 20 * time.Second
 )
 
@@ -50,7 +50,7 @@ func (r *runner) candidates(modes []string) ([]test, error) {
 	return list, nil
 }
 
-// notListed returns the tests that are not in a list of those that must pass.
+// notListed returns the tests that are not in a list of tests that must pass.
 func notListed(tests []test) ([]test, error) {
 	listed, err := parseArgs([]string{"@" + mustPassList, "@" + longList})
 	if err != nil {

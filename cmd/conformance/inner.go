@@ -97,7 +97,7 @@ func chown(path string, u *user.User) error {
 	return os.Chown(path, uid, gid)
 }
 
-// environ is what a test finds in its environment.
+// environ returns the environment of a test.
 func environ(name, home string) []string {
 	return []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "TERM=dumb",
@@ -197,7 +197,7 @@ func ran() []string {
 	return names
 }
 
-// display is what tests of commands for screens find in their environment.
+// display returns the additional environment of tests of commands for screens.
 func (j *job) display() []string {
 	for name := range elsewhere {
 		if j.Layout.Links[name] != "" {

@@ -27,7 +27,7 @@ func (m mode) ours() bool { return m == ownPMCD || m == mixed }
 
 // A test is a line of a list.
 type test struct {
-	id    string // as the script is called, such as 002, or agents for one of our own
+	id    string // name of the script, such as 002, or agents for one of our own
 	mode  mode
 	tools []string // our commands that must have run, if listed
 	alone bool     // it must have the machine to itself

@@ -167,7 +167,7 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
-// TestSave checks that what a failed test left goes when it passes.
+// TestSave checks that the files of a failed test are removed when it passes.
 func TestSave(t *testing.T) {
 	dir := t.TempDir()
 	x := test{id: "002", mode: pmcd}

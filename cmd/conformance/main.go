@@ -133,8 +133,8 @@ func cannotRun(suite string) string {
 	return ""
 }
 
-// inPython are agents whose real ones are scripts that the collector runs by Python. A script that
-// runs the wrapper takes their place.
+// inPython are agents that are Python scripts in the real PCP. A script that runs the wrapper
+// replaces them.
 var inPython = []string{"pmdaopenmetrics"}
 
 // findCommands finds our commands, and the places of the real ones.

@@ -14,18 +14,19 @@ import (
 	"sync"
 )
 
-// diffLines is how many lines of the difference are shown of a test that fails.
+// diffLines is the number of lines of the difference that are shown for a
+// failed test.
 const diffLines = 20
 
 // A reporter prints the results of tests.
 type reporter struct {
-	jobs    int    // how many run at a time
+	jobs    int    // number of parallel tests
 	keep    string // directory for outputs, or ""
 	verbose bool
 	explain bool // show the difference of a test that fails, and how to repeat it
 }
 
-// An outcome is what became of a test.
+// An outcome is the result of a test.
 type outcome struct {
 	test
 	*result
@@ -76,7 +77,7 @@ func (p *reporter) repeat(r *runner, all []outcome) (crowded []string) {
 	return crowded
 }
 
-// run runs tests side by side, and then those that must have the machine to themselves.
+// run runs tests in parallel, and then those that must run alone.
 func (p *reporter) run(r *runner, tests []test) []outcome {
 	var (
 		mu    sync.Mutex
@@ -94,7 +95,7 @@ func (p *reporter) run(r *runner, tests []test) []outcome {
 			}
 		})
 	}
-	// Those that wait for archives come last.
+	// Tests that wait for archives are last.
 	for _, wait := range []bool{false, true} {
 		for i, t := range tests {
 			if !t.alone && r.reads[t.id] == wait {
@@ -113,7 +114,7 @@ func (p *reporter) run(r *runner, tests []test) []outcome {
 	return all
 }
 
-// show prints what became of a test, and keeps its output.
+// show prints the result of a test, and keeps its output.
 func (p *reporter) show(o *outcome) {
 	fmt.Println(line(o.test, o.result, p.verbose))
 	if p.explain && o.Status != pass {

@@ -29,7 +29,7 @@ const (
 type runner struct {
 	suite string              // directory of the test suite
 	added string              // directory of our own tests
-	cache cache               // what set-up prepared
+	cache cache               // files that set-up prepared
 	wrap  string              // the program of package wrap
 	links map[string]string   // our commands, by name; nil to use the real ones
 	over  map[string][]string // paths of the real ones
@@ -73,7 +73,7 @@ func (m mode) takes(name string) bool {
 		return !isService(name)
 	case mixed:
 		return !isService(name) || name == "pmcd"
-	case offline: // agents are what dbpmda runs
+	case offline: // dbpmda runs the agents
 		return name != "pmcd"
 	}
 	return true

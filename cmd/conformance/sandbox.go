@@ -321,9 +321,9 @@ func services() error {
 	return nil
 }
 
-// emptied hides what programs of the machine left in a directory of PCP: files for
-// the agent mmv, logs and archives. A new file system is mounted there, with the
-// same directories, owners and modes, and no files.
+// emptied hides the files of the machine in a directory of PCP: files for the
+// agent mmv, logs and archives. A new file system is mounted there, with the same
+// directories, owners and modes, and no files.
 func emptied(dir string) error {
 	type entry struct {
 		path string

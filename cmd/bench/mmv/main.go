@@ -15,19 +15,20 @@ import (
 	"time"
 )
 
-// A contender is one thing that is measured.
+// A contender is a library to measure.
 type contender struct {
 	group string
 	name  string
 	// run does n updates. Several goroutines call it at once.
 	run func(n int)
-	// create, of the group that creates, does it once and returns what undoes it.
+	// create, for contenders that create metrics, creates them once and returns a
+	// function that removes them.
 	create func() (undo func())
 	alone  bool // only one goroutine may run it
 	slow   int  // divides the number of updates
 }
 
-// A sample is what one round measured, of 1 and of 2 goroutines.
+// A sample is the result of one round, for 1 and 2 goroutines.
 type sample struct {
 	ns   [2][]float64
 	lost float64 // percentage, at worst
@@ -80,8 +81,8 @@ func measure(w io.Writer, dir string, rounds, n int, match *regexp.Regexp) error
 		return s
 	}
 	for range rounds {
-		// In each round the order is the same and everything comes once, so
-		// that what disturbs the machine disturbs all.
+		// In each round the order is the same and everything runs once, so that
+		// a disturbance of the machine affects all.
 		for _, c := range all {
 			s := result(c.group, c.name)
 			if c.create != nil {

@@ -39,11 +39,11 @@ func suiteArchives(t *testing.T) []string {
 	return slices.Compact(list)
 }
 
-// carried finds times whose nanoseconds have added up to a second, which the C
-// library does not carry over.
+// carried finds times whose nanoseconds add up to a second, which the C library
+// does not carry.
 var carried = regexp.MustCompile(`(?m)^(\w{3} \w{3} [ \d]\d )?(\d\d):(\d\d):(\d\d)\.1(000(?:000(?:000)?)?)\b`)
 
-// carry does what the C library forgot.
+// carry adds the carry that the C library omits.
 func carry(s string) string {
 	return carried.ReplaceAllStringFunc(s, func(stamp string) string {
 		m := carried.FindStringSubmatch(stamp)

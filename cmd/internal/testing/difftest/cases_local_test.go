@@ -50,7 +50,7 @@ var localRuns = []run{
 	{cmd: "pmstore {sample} nosuch 8", noise: "helpless"},
 	{cmd: "pmstat {plain} -s 2 -t 0.05", noise: "helpless clock numbers"},
 
-	// What -K cannot be.
+	// Invalid arguments of -K.
 	{cmd: "pminfo -L -K '' sample.bin"},
 	{cmd: "pminfo -L -K x sample.bin"},
 	{cmd: "pminfo -L -K add sample.bin"},

@@ -75,7 +75,7 @@ func TestCollectorEnds(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "linux", "sample"}})
 	for _, r := range []struct {
 		run
-		lines int // that are there when the collector ends
+		lines int // lines printed when the collector ends
 	}{
 		{run{cmd: "pmval -h {host} -t 1 sample.long.one"}, 7},
 		{run{cmd: "pmstat -h {host} -s 3 -t 1", noise: "clock numbers"}, 4},
@@ -97,7 +97,7 @@ func TestCollectorEnds(t *testing.T) {
 	}
 }
 
-// optionRuns are about what all tools share.
+// optionRuns test the options that all tools share.
 var optionRuns = []run{
 	{cmd: "pminfo -?"},
 	{cmd: "pminfo --help"},

@@ -134,7 +134,7 @@ func (v *victim) args(rnd *rand.Rand, tool, out string) []string {
 	return []string{v.Base, out}
 }
 
-// An answer is what a tool made of an archive.
+// An answer is the result of a tool for an archive.
 type answer struct {
 	result
 	files map[string]string // its output files

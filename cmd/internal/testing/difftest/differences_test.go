@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/internal/version"
 )
 
-// A noise is what differs from one run of the same tool to the next.
+// A noise is a part of the output that differs between runs of the same tool.
 type noise struct {
 	why  string
 	find *regexp.Regexp

@@ -50,7 +50,7 @@ func (b *bench) expand(s string) string {
 	return s
 }
 
-// Whose tool is run.
+// The side of a tool.
 const (
 	sideC    = false
 	sideOurs = true

@@ -27,7 +27,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A site has what loggers record: a collector that is reached as localhost and 127.0.0.1.
+// A site is the collector that loggers record, reached as localhost and 127.0.0.1.
 type site struct{ env []string }
 
 // ownSite starts a collector of ours.
@@ -156,8 +156,8 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// scenario has loggers record four hosts, and treats each in another way. It returns what
-// happened, without what differs from run to run.
+// scenario has loggers record four hosts, and treats each in another way. It returns the
+// events, without parts that differ from run to run.
 func scenario(t *testing.T, s site, ourDriver, ourLogger bool) string {
 	t.Helper()
 	dir := t.TempDir()

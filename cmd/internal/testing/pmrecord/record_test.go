@@ -157,9 +157,9 @@ done </dev/fd/$fd
 echo EOF >>"$base.said"
 `
 
-// A left is what a session leaves.
+// A left has the results and files of a session.
 type left struct {
-	Out    string            // what calls returned
+	Out    string            // results of calls
 	Files  map[string]string // except the folio
 	Folio  folio.Folio
 	Replay string // the file for it

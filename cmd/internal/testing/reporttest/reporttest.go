@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// Samples is how many records an archive has.
+	// Samples is the number of records of an archive.
 	Samples = 8
 	// Start is the time of the first record, in seconds.
 	Start = 1_700_000_000 // 2023-11-14 22:13:20
 )
 
-// A Metric is one of an archive. Its type is a 64-bit unsigned integer if Type is Type32.
+// A Metric is a metric of an archive. Its type is a 64-bit unsigned integer if Type is
+// Type32.
 type Metric struct {
 	Name  string
 	Type  pcp.Type

@@ -49,7 +49,7 @@ var floors = map[string]int{
 	"cmd/internal/pmie":      4,
 	"cmd/internal/pmproxy":   4,
 	"cmd/internal/web":       4,
-	"cmd/internal/tool":      5, // what commands share
+	"cmd/internal/tool":      5, // shared by commands
 	"cmd/internal/live":      6,
 	"cmd/internal/archives":  6,
 	"cmd/internal/record":    6,
@@ -431,8 +431,8 @@ func isCheap(name string) bool {
 	return false
 }
 
-// streamFiles are the files that may name the standard streams of the process, and why. All else prints through the cli.Env, whose
-// streams show nothing on a terminal that a command does not mean.
+// streamFiles are the files that may name the standard streams of the process, and why. All other
+// code prints through the cli.Env, whose streams show only intended sequences on a terminal.
 var streamFiles = map[string]string{
 	"cmd/internal/tool/cli/terminal.go":         "makes the streams",
 	"cmd/internal/tool/cli/detach.go":           "for the process in the background",

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// strangeEnglish are phrases that a reader stumbles over, unless one of the
-// words in allowed is part of them.
+// strangeEnglish are phrases that readers stumble over, unless one of the words
+// in allowed is part of them.
 var strangeEnglish = []struct {
 	phrase  *regexp.Regexp
 	allowed []string

@@ -16,7 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// surfaceFile lists the public names of the library, a line each: what other programs may rely on.
+// surfaceFile lists the public names of the library, a line each, which other programs may rely
+// on.
 const surfaceFile = "api/library.txt"
 
 // TestSurface compares the public names of the library with the file that lists them, so that
@@ -51,8 +52,8 @@ func TestSurface(t *testing.T) {
 	}
 }
 
-// maxNames is how many exported names the library has at most: functions, methods, types,
-// constants and variables, without fields. It may only fall.
+// maxNames is the maximum number of exported names of the library: functions, methods,
+// types, constants and variables, without fields. It may only fall.
 const maxNames = 2085
 
 // TestSurfaceIsSmall holds the number of exported names down.

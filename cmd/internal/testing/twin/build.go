@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// program is our program as it is built, for tests that run many tools, or daemons.
+// program is our program as built for users, for tests that run many tools, or
+// daemons.
 var program struct {
 	wanted bool // TestMain is Built
 	once   sync.Once
@@ -17,8 +18,8 @@ var program struct {
 	err    error
 }
 
-// Built is a TestMain for tests in which ours is the whole program, as it is built
-// for users. It is built when a test first asks for it.
+// Built is a TestMain for tests that run the whole program, as built for users. It
+// is built when a test first needs it.
 func Built(m *testing.M) {
 	program.wanted = true
 	status := m.Run()

@@ -10,7 +10,7 @@ import (
 )
 
 // cachesArchive writes an archive with the metrics of pcp-dmcache, pcp-shping and pcp-verify: two caches, two
-// commands that are tried, and four agents, of which not all are well.
+// commands that are tried, and four agents, some of which have failed.
 func cachesArchive(base string) error {
 	im, err := importer.Start(base, importer.Options{Host: "cellar", TimeZone: "CET-1CEST", ZoneInfo: "Europe/Berlin", Version: 3})
 	if err != nil {

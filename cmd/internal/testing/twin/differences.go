@@ -14,7 +14,7 @@ type difference struct {
 	page string // the first words in docs/differences.md about it
 }
 
-// differences are those that scripts name.
+// differences are the differences that scripts name.
 var differences = map[string]difference{
 	"at the end of an archive":    {"the C library misses the record of just the time of an entry of the index", "A record with exactly the time of an entry"},
 	"options of scripts":          {"C's are shell scripts, and say nothing of options that there are not", "An option that there is not is named"},

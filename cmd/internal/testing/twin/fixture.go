@@ -93,7 +93,7 @@ func Fixture(t testing.TB, name, base string) {
 	}
 }
 
-// A scene is what differs between the archives of one kind of host.
+// A scene has the differences between the archives of one kind of host.
 type scene struct {
 	version int
 	from    time.Duration // after the first of them
@@ -260,7 +260,8 @@ func setPID(base string) error {
 	return nil
 }
 
-// damaged makes a scene and spoils it: files are by what follows the base name.
+// damaged makes a scene and spoils it: files are keyed by the suffix of the
+// base name.
 func damaged(s scene, spoil func(files map[string][]byte)) func(string) error {
 	return func(base string) error {
 		if err := cellar(base, s); err != nil {
@@ -385,7 +386,7 @@ func mmvFile(path string, version int) error {
 	return errors.Join(reg.Err(), reg.Close())
 }
 
-// vmArchive writes an archive of what pmstat wants.
+// vmArchive writes an archive of pmstat's metrics.
 func vmArchive(base string) error {
 	im, err := importer.Start(base, importer.Options{Host: "cellar", TimeZone: "UTC", Version: 3})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/archive/importer"
 )
 
-// A machineMetric is one of machineArchive.
+// A machineMetric is a metric of machineArchive.
 type machineMetric struct {
 	name  string
 	typ   pcp.Type
@@ -22,8 +22,9 @@ type machineMetric struct {
 // absent represents a missing value.
 const absent = "\x00"
 
-// machineArchive writes an archive with what pcp-iostat, pcp-mpstat, pcp-free and their like want: disks, one of
-// which comes later and one whose counters go back; tapes, processors, memory nodes and sockets.
+// machineArchive writes an archive with the metrics of pcp-iostat, pcp-mpstat, pcp-free and the
+// like: disks, one of which appears later and one with counters that decrease; tapes, processors,
+// memory nodes and sockets.
 func machineArchive(base string) error {
 	im, err := importer.Start(base, importer.Options{Host: "cellar", TimeZone: "CET-1CEST", ZoneInfo: "Europe/Berlin", Version: 3})
 	if err != nil {
@@ -99,7 +100,8 @@ func machineMetrics() []machineMetric {
 	instant := func(indom pcp.InDom, typ pcp.Type, units pcp.Units, name string, value func(n, inst int) string) {
 		list = append(list, machineMetric{name, typ, pcp.SemInstant, units, indom, value})
 	}
-	// The third disk comes at the sixth sample; the counters of the second go back at the twelfth.
+	// The third disk appears at the sixth sample; the counters of the second decrease at the
+	// twelfth.
 	odd := func(f func(n, inst int) string) func(n, inst int) string {
 		return func(n, inst int) string {
 			switch {

@@ -113,8 +113,8 @@ func NeedSuite(t testing.TB) {
 	}
 }
 
-// Suite returns the archives of the installed QA suite, good and bad: all whose
-// folders are of archives, and those that match further patterns.
+// Suite returns the archives of the installed QA suite, good and bad: all in
+// folders of archives, and those that match further patterns.
 func Suite(t testing.TB, more ...string) []string {
 	t.Helper()
 	NeedSuite(t)

@@ -18,8 +18,8 @@ type task struct {
 	from, until             int // samples in which it is; until 0 is the end
 }
 
-// procsArchive writes an archive with the metrics of processes that pcp-ps and pcp-pidstat want: some come
-// and go, some are of the kernel, one is without a name. With few it lacks some metrics.
+// procsArchive writes an archive with the metrics of processes of pcp-ps and pcp-pidstat: some
+// appear and end, some are of the kernel, one has no name. With few it lacks some metrics.
 func procsArchive(base string, few bool) error {
 	im, err := importer.Start(base, importer.Options{Host: "cellar", TimeZone: "CET-1CEST", ZoneInfo: "Europe/Berlin", Version: 3})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/go-pcp/pcp/internal/version"
 )
 
-// A Transcript runs scripts whose file "want" holds what a series of invocations
-// prints, as the C tools print it:
+// A Transcript runs scripts whose file "want" holds the output of a series of
+// invocations, as printed by the C tools:
 //
 //	fixture small                    make archives of the table fixtures here
 //	mask '\d\d:\d\d' TIME            replace this in all that follows

@@ -10,8 +10,9 @@
 //		}
 //	}
 //
-// With [Main] ours is the test binary itself, so that what runs counts as covered.
-// With [Built] it is the whole program. [Transcript] keeps what the real tools print.
+// With [Main] ours is the test binary itself, so that its code counts as covered.
+// With [Built] it is the whole program. [Transcript] keeps the output of the real
+// tools.
 package twin
 
 import (
@@ -154,7 +155,7 @@ func (c Call) Run(t testing.TB, ours bool) Result {
 	return Result{stdout.Bytes(), stderr.Bytes(), cmd.ProcessState.ExitCode()}
 }
 
-// watched is a buffer that somebody watches.
+// watched is a buffer with a watcher.
 type watched struct {
 	out   *bytes.Buffer
 	watch func([]byte)
