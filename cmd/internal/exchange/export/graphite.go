@@ -148,7 +148,7 @@ func isTimeout(err error) bool {
 	return ok && t.Timeout()
 }
 
-// reason is an error in the system's words, if it has a system error.
+// reason is the message of an error: the system's, if it is a system error.
 func reason(err error) string {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {

@@ -317,8 +317,8 @@ func TestTLSHalfHandshakes(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// hugeCert is a certificate with its key, and n meaningless bytes, repeated
-// times times.
+// hugeCert returns a chain of equal certificates, each with n meaningless bytes,
+// and the key.
 func hugeCert(t testing.TB, n, times int) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -233,7 +233,7 @@ func draw(r *rand.Rand) []string {
 	var first []string // argument of each host
 	defaults, on := 0, false
 	one := func() int { return r.IntN(len(first)+1) - 1 }
-	// waits waits for the end of a logger, since the time at which it is noticed is random
+	// waits adds a wait for the end of a logger, since the time at which it is noticed is random
 	// otherwise.
 	waits := func(h int, dead bool) {
 		for i := range first {
