@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 )
 
-// A proxy with a page of its own.
+// A proxy with its own page.
 func Example() {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -110,7 +110,7 @@ func TestPageToken(t *testing.T) {
 			t.Errorf("%s: %s", c.what, body)
 		}
 	}
-	// A foreign name for this host gets nothing, whatever it shows.
+	// A foreign name for this host gets nothing, whatever it presents.
 	if resp, body := ask("GET", "/pmapi/fetch", "Cookie", cookie, PageHeader, key, "Host", "evil.example.com"); resp.StatusCode != 403 || strings.Contains(body, "private") {
 		t.Errorf("another Host: %d %s", resp.StatusCode, body)
 	}
@@ -122,7 +122,8 @@ func TestPageToken(t *testing.T) {
 	if resp, _ := ask("PUT", "/-/page"); resp.StatusCode != 405 {
 		t.Errorf("PUT: %d", resp.StatusCode)
 	}
-	// What a page still shows after the end, to whoever serves the port then, is worth nothing at the next start.
+	// The credentials that an open page still sends after the end, to any new server on the port, are
+	// worthless at the next start.
 	old := address
 	address, _ = start(t, Config{
 		PageToken: token, Handlers: map[string]http.Handler{"/pmapi": says("public")}, Private: map[string]http.Handler{"/pmapi": says("private")},
@@ -135,7 +136,7 @@ func TestPageToken(t *testing.T) {
 		t.Errorf("another run has the cookie %s and the same key: %v", again, newKey == key)
 	}
 	address = old
-	// Without a token there is no such thing, and short ones are refused.
+	// Without a token there is no such page, and short tokens are refused.
 	plain, _ := start(t, Config{Handlers: map[string]http.Handler{"/pmapi": says("public")}, Private: map[string]http.Handler{"/pmapi": says("private")}})
 	address = plain
 	if resp, body := ask("POST", "/-/page", "Authorization", "Bearer "); resp.StatusCode != 400 || len(resp.Cookies()) > 0 {
@@ -149,7 +150,7 @@ func TestPageToken(t *testing.T) {
 	}
 }
 
-// TestPageTokenLog keeps the token out of the log, in which requests are with -D http.
+// TestPageTokenLog checks that the token does not appear in the log, which has requests with -D http.
 func TestPageTokenLog(t *testing.T) {
 	const token = "0123456789ABCDEFGHIJ"
 	var mu sync.Mutex

@@ -47,7 +47,7 @@ func start(t testing.TB, cfg Config) (address string, s *Server) {
 	return ln.Addr().String(), s
 }
 
-// collector is a server that answers each connection by serve.
+// collector is a server that calls serve for each connection.
 func collector(t testing.TB, serve func(net.Conn)) (port int) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -105,7 +105,7 @@ func TestForward(t *testing.T) {
 	want := bytes.Repeat([]byte("some long answer; "), 20000)
 	port := collector(t, func(c net.Conn) {
 		io.WriteString(c, "greeting")
-		in, _ := io.ReadAll(c) // to the end of what the client sends
+		in, _ := io.ReadAll(c) // to the end of the client's data
 		fmt.Fprintf(c, "%d:", len(in))
 		c.Write(want)
 	})
@@ -131,7 +131,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// TestForwardEarly takes what a client sends before it is asked to.
+// TestForwardEarly forwards data that a client sends too early.
 func TestForwardEarly(t *testing.T) {
 	port := collector(t, func(c net.Conn) { io.Copy(c, c) })
 	address, _ := start(t, Config{})
@@ -143,7 +143,7 @@ func TestForwardEarly(t *testing.T) {
 	}
 }
 
-// TestCollectorLeaves drops the client of a collector that has left.
+// TestCollectorLeaves disconnects the client of a collector that has disconnected.
 func TestCollectorLeaves(t *testing.T) {
 	port := collector(t, func(net.Conn) {})
 	address, _ := start(t, Config{})
@@ -269,14 +269,14 @@ func ask(t testing.TB, c net.Conn, in *bufio.Reader, request string) (*http.Resp
 	return r, string(b)
 }
 
-// get asks over a connection of its own.
+// get sends a request on a new connection.
 func get(t testing.TB, address, request string) (*http.Response, string) {
 	t.Helper()
 	c := dial(t, address)
 	return ask(t, c, bufio.NewReader(c), request)
 }
 
-// TestRequests answers as pmproxy does.
+// TestRequests checks responses against pmproxy's.
 func TestRequests(t *testing.T) {
 	address, _ := start(t, Config{
 		Handlers: map[string]http.Handler{"/metrics": api("metrics"), "/pmapi": api("pmapi"), "/pmapi/x": api("x")},
@@ -334,18 +334,18 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestLongHeaders are not read to their end.
+// TestLongHeaders checks that long headers are not read to their end.
 func TestLongHeaders(t *testing.T) {
 	address, _ := start(t, Config{Handlers: map[string]http.Handler{"/": api("")}})
 	c := dial(t, address)
 	io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nA: "+strings.Repeat("x", 60000)+"\r\n\r\n")
-	// The answer may be lost, as not all was read.
+	// The response may be lost, as the request was not read completely.
 	if b, _ := io.ReadAll(c); len(b) > 0 && !bytes.HasPrefix(b, []byte("HTTP/1.1 431 ")) {
 		t.Errorf("%q", b)
 	}
 }
 
-// TestPipelined answers requests that come at once, in order, on one connection.
+// TestPipelined answers pipelined requests, in order, on one connection.
 func TestPipelined(t *testing.T) {
 	address, _ := start(t, Config{Handlers: map[string]http.Handler{"/": api("page")}})
 	c := dial(t, address)
@@ -383,7 +383,7 @@ func TestGzip(t *testing.T) {
 		}),
 		"/png": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { rest.Send(w, 200, "image/png", []byte(long)) }),
 	}})
-	tr := &http.Transport{} // which asks for gzip, and takes it off
+	tr := &http.Transport{} // it requests gzip, and decompresses
 	defer tr.CloseIdleConnections()
 	client := &http.Client{Transport: tr}
 	for _, c := range []struct {
@@ -422,7 +422,7 @@ func (a accounts) CheckPassword(user, password string) error {
 	return errors.New("no")
 }
 
-// TestSameOrigin has no page of another origin read what a server of one page answers.
+// TestSameOrigin checks that pages of other origins cannot read responses with SameOrigin.
 func TestSameOrigin(t *testing.T) {
 	address, _ := start(t, Config{SameOrigin: true, Handlers: map[string]http.Handler{"/pmapi": api("pmapi"), "/": api("page")}})
 	for _, request := range []string{
@@ -462,7 +462,7 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
-// TestAuthorise finds out who asks.
+// TestAuthorise checks the identification of clients.
 func TestAuthorise(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte("# those who may push\nharvester 0123456789abcdef\n"), 0o600); err != nil {
@@ -505,7 +505,7 @@ func TestAuthorise(t *testing.T) {
 			t.Errorf("%q: %v", c.headers, h)
 		}
 	}
-	// Only who is authorised is taken for the server's user, unless anybody is to be.
+	// Only an authorised client acts as the server's user, unless LendRights is set.
 	cfg.RequireAuth, cfg.LendRights = false, true
 	lent, _ := start(t, cfg)
 	for _, c := range []struct {
@@ -532,7 +532,7 @@ func TestAuthorise(t *testing.T) {
 	}
 }
 
-// TestTokens reads files of tokens.
+// TestTokens reads token files.
 func TestTokens(t *testing.T) {
 	for text, want := range map[string]string{
 		"a 0123456789abcdef": "", "": "", "# x\n\n": "", "a": "line 1: want", "a b c": "line 1: want", "\na short": "line 2: a token of less",
@@ -582,7 +582,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestPasswords asks again when it has forgotten.
+// TestPasswords checks that passwords are verified again after they expire from the cache.
 func TestPasswords(t *testing.T) {
 	var p passwords
 	book := accounts{"a": "b"}
@@ -602,7 +602,7 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestTLS speaks both protocols inside TLS, and knows who shows a certificate.
+// TestTLS speaks both protocols inside TLS, and recognises a client with a certificate.
 func TestTLS(t *testing.T) {
 	ca := tlstest.NewCA(t, "CA")
 	cert := ca.Cert(t, tlstest.Server())
@@ -659,7 +659,7 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestTooMany refuses clients above the limit, and lets others in when one left.
+// TestTooMany refuses clients above the limit, and accepts others when one has disconnected.
 func TestTooMany(t *testing.T) {
 	address, s := start(t, Config{MaxClients: 2, MetricsDir: t.TempDir(), Handlers: map[string]http.Handler{"/": api("")}})
 	request := "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -680,7 +680,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestHandlerPrefixes refuses prefixes that cannot be.
+// TestHandlerPrefixes refuses invalid prefixes.
 func TestHandlerPrefixes(t *testing.T) {
 	for _, p := range []string{"", "pmapi", "/-/healthy"} {
 		if _, err := New(Config{Handlers: map[string]http.Handler{p: api("")}}); err == nil {
@@ -700,7 +700,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// TestMetrics are in files of their own.
+// TestMetrics checks the files of metrics.
 func TestMetrics(t *testing.T) {
 	dir := t.TempDir()
 	address, s := start(t, Config{MetricsDir: dir, Handlers: map[string]http.Handler{"/": api("")}})
@@ -767,7 +767,7 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// FuzzTarget takes apart lines that name collectors.
+// FuzzTarget parses lines that name collectors.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{"localhost 44321", "::1 44321", "a 0", "a  1", " 1", "a 65536", "a 1\r", "a\x00 1"} {
 		f.Add(s)

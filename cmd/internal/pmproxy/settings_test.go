@@ -14,7 +14,8 @@ import (
 	"testing/iotest"
 )
 
-// TestReload changes what may be while the server runs, and keeps all if there is a mistake.
+// TestReload changes the settings that can change while the server runs, and checks that a mistake leaves all
+// unchanged.
 func TestReload(t *testing.T) {
 	port := collector(t, func(c net.Conn) { io.WriteString(c, "reached") })
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -93,7 +94,7 @@ func pdu(size int) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(size)), make([]byte, size-4)...)
 }
 
-// TestMaxPDU ends the connection of a client whose PDU is too long.
+// TestMaxPDU disconnects a client whose PDU is too long.
 func TestMaxPDU(t *testing.T) {
 	port := collector(t, func(c net.Conn) {
 		n, _ := io.Copy(io.Discard, c)
@@ -131,5 +132,5 @@ func TestPDULimit(t *testing.T) {
 	f([]byte{0, 0, 0, 3}, false)
 	f([]byte{0xff, 0xff, 0xff, 0xff}, false)
 	f(append(pdu(12), "\x16\x03\x01\xff\xff\xff\xff\xff"...), true)
-	f([]byte{0, 0}, true) // cut
+	f([]byte{0, 0}, true) // truncated
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSlowReaders serves others while clients do not read their answers, and those that read slowly get all.
+// TestSlowReaders serves others while clients do not read their responses; slow readers get all of theirs.
 func TestSlowReaders(t *testing.T) {
 	const size = 32 << 20
 	large := make([]byte, 64<<10)
@@ -40,5 +40,5 @@ func TestSlowReaders(t *testing.T) {
 	if n, err := io.Copy(io.Discard, r.Body); n != size || err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	// The end of the server does not wait for those that do not read: see start.
+	// The server's end does not wait for clients that do not read: see start.
 }

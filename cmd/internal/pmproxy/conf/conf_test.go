@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	}})
 }
 
-// TestErrors names the line.
+// TestErrors checks that errors name the line.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"[pmproxy":                               "line 1: no ]",
@@ -91,7 +91,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse reads anything.
+// FuzzParse parses arbitrary text.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"[pmproxy]\npcp.enabled = true\n", "[redis]\nservers = localhost:6379\n", "a = b ; c\n", "[", "\ufeff="} {
 		f.Add([]byte(s))

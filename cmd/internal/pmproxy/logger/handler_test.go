@@ -52,7 +52,7 @@ type answer struct {
 	Success                             bool
 }
 
-// post makes a request and holds its status.
+// post sends a request and checks its status.
 func post(t *testing.T, h *Handler, p rest.Peer, path string, body []byte, status int) (a answer) {
 	t.Helper()
 	w := do(h, p, "POST", path, body)
@@ -148,7 +148,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// TestNames has archives of the same minute get names of their own, beside compressed files too.
+// TestNames checks that archives of the same minute get different names, even if compressed files exist.
 func TestNames(t *testing.T) {
 	h, dir := serve(t, Config{})
 	want := makeArchive(t, 3)
@@ -169,7 +169,7 @@ func TestNames(t *testing.T) {
 	post(t, h, trusted, "/logger/label", want.label, 409)
 }
 
-// TestDenied lets only those push who may, and only into their own archives.
+// TestDenied checks that only authorised clients can push, and only into their own archives.
 func TestDenied(t *testing.T) {
 	h, dir := serve(t, Config{Hosts: []string{"www.*"}})
 	want := makeArchive(t, 3)
@@ -191,7 +191,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestHostile sends what would do harm. Nothing of it reaches a file.
+// TestHostile sends harmful requests. None of their data reaches a file.
 func TestHostile(t *testing.T) {
 	h, dir := serve(t, Config{})
 	want := makeArchive(t, 3)
@@ -239,9 +239,9 @@ func TestHostile(t *testing.T) {
 	}{
 		{"meta", change(want.meta, 0, 8)},
 		{"meta", change(want.meta, 0, 1<<31)},
-		{"meta", change(want.meta, 4, 99)},                     // no such type
-		{"volume/0", change(want.v0, 0, uint32(first-4))},      // the end is elsewhere
-		{"volume/0", change(want.v0, first-4, 0)},              // ends with another length
+		{"meta", change(want.meta, 4, 99)},                     // unknown type
+		{"volume/0", change(want.v0, 0, uint32(first-4))},      // wrong offset of the end
+		{"volume/0", change(want.v0, first-4, 0)},              // wrong length at the end
 		{"volume/0", change(want.v0, 16, 1<<30)},               // too many sets
 		{"volume/0", change(want.v0, 12, 2e9)},                 // nanoseconds
 		{"volume/0", append(bytes.Clone(want.v1), want.v0...)}, // back in time
@@ -260,7 +260,7 @@ func TestHostile(t *testing.T) {
 	post(t, h, trusted, "/logger/volume/1/"+id, want.v1[:5], 200)
 	post(t, h, trusted, "/logger/volume/2/"+id, want.v1, 400)
 	post(t, h, trusted, "/logger/volume/0/"+id, want.v0, 400)
-	// Files that vanish, or are replaced by links, are not made again.
+	// Files that vanish, or are replaced by links, are not created again.
 	meta := filepath.Join(dir, "www.example.com", "20231114.22.13.meta")
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, want.label, 0o600); err != nil {
@@ -277,7 +277,7 @@ func TestHostile(t *testing.T) {
 	if b, err := os.ReadFile(outside); err != nil || !bytes.Equal(b, want.label) {
 		t.Errorf("a file outside was written: %v", err)
 	}
-	// A directory of a host that leads elsewhere is refused.
+	// A host directory that leads elsewhere is refused.
 	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "evil")); err != nil {
 		t.Fatal(err)
 	}
@@ -417,7 +417,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// TestOpenAPI describes the commands that there are.
+// TestOpenAPI checks that the description has the existing commands.
 func TestOpenAPI(t *testing.T) {
 	h, _ := serve(t, Config{})
 	w := do(h, stranger, "GET", "/logger/openapi.json", nil)
@@ -470,7 +470,7 @@ func FuzzPush(f *testing.F) {
 		f.Add(p.label, p.meta, p.index, p.v0, 10)
 		f.Add(p.label, p.meta[:50], p.index[:3], p.v0[:40], 1)
 	}
-	// In memory where there is such a file system: most of the time goes into making and removing files.
+	// Use a file system in memory if there is one: most of the time is spent creating and removing files.
 	top, err := os.MkdirTemp("/dev/shm", "push")
 	if err != nil {
 		top = f.TempDir()

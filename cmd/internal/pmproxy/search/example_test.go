@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/search"
 )
 
-// Documents come from a source; here they are written down.
+// Documents usually are read from a source; here they are literals.
 func ExampleIndex() {
 	x := search.NewIndex(search.Limits{})
 	x.Replace("here", []search.Document{

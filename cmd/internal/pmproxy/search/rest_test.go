@@ -32,7 +32,7 @@ func TestHandler(t *testing.T) {
 		url    string
 		status int
 		typ    string
-		want   string // "" for a page of HTML
+		want   string // "" for an HTML page
 	}{
 		{"/search/text?query=sda", 200, json, `{"total":1,"elapsed":E,"offset":0,"limit":10,"results":[{"name":"sda","type":"instance","indom":"60.1"}]}`},
 		{"/search/textual/x?query=uptime", 200, json, `{"total":1,"elapsed":E,"offset":0,"limit":10,"results":[{"name":"kernel.all.load","type":"metric","indom":"60.2","oneline":"1, 5 and 15 minute load average","helptext":"The load of the kernel, as \u0022uptime\u0022 has it."}]}`},
@@ -113,7 +113,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestReporter logs a failure once, however often it comes.
+// TestReporter checks that a repeated failure is logged once.
 func TestReporter(t *testing.T) {
 	var log strings.Builder
 	report := reporter(slog.New(slog.NewTextHandler(&log, nil)))

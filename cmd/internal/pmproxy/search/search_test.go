@@ -37,7 +37,7 @@ func newSmall(t testing.TB) *Index {
 	return x
 }
 
-// names returns what a request finds, in one line.
+// names returns the names of a request's results, in one line.
 func names(t testing.TB, x *Index, r Request) string {
 	t.Helper()
 	res, err := x.Text(t.Context(), r)
@@ -55,7 +55,7 @@ func list(res Result) string {
 	return strings.Join(l, " ")
 }
 
-// TestText holds what queries find.
+// TestText checks the results of queries.
 func TestText(t *testing.T) {
 	x := newSmall(t)
 	for _, c := range []struct{ query, want string }{
@@ -68,16 +68,16 @@ func TestText(t *testing.T) {
 		{"grüße", "Grüße"},
 		{"disk.dev.read", "disk.dev.read"},
 		{"disk read", "disk.all.read disk.dev.read"},
-		{"read disk", "disk.all.read disk.dev.read"},     // after a read there is a disk in the help
+		{"read disk", "disk.all.read disk.dev.read"},     // the help has a disk after a read
 		{"load kernel", "kernel.all.load"},               // the help has "load" and "kernel"
-		{"idle kernel", "kernel.all.cpu.idle"},           // no document has it so: the order does not count
+		{"idle kernel", "kernel.all.cpu.idle"},           // no document has this order: the order is ignored
 		{"page", "mem.vmstat.nr_free_pages"},             // pages
 		{"free pages", "mem.vmstat.nr_free_pages"},       // parts of a word
 		{"nr_free_pages", "mem.vmstat.nr_free_pages"},    // the word
 		{`"free pages"`, "mem.vmstat.nr_free_pages"},     // parts follow each other
 		{`"pages free"`, ""},                             // the other way round they do not
-		{`"number of free"`, "mem.vmstat.nr_free_pages"}, // words that are not indexed do not count
-		{`"number free`, "mem.vmstat.nr_free_pages"},     // no quote at the end
+		{`"number of free"`, "mem.vmstat.nr_free_pages"}, // words that are not indexed are ignored
+		{`"number free`, "mem.vmstat.nr_free_pages"},     // missing closing quote
 		{`"disk operations"`, "disk.dev.write disk.dev.read"[:0]},
 		{"nvm*", "nvme0n1"},
 		{"nv*", "nvme0n1"},
@@ -113,7 +113,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// sameSet compares names without regard to their order.
+// sameSet compares names, ignoring their order.
 func sameSet(a, b string) bool {
 	count := map[string]int{}
 	for _, s := range strings.Fields(a) {
@@ -148,7 +148,7 @@ func TestRank(t *testing.T) {
 	if res.Hits[0].InDom != "1.1" || res.Hits[1].InDom != "1.2" || res.Hits[0].Score != res.Hits[1].Score {
 		t.Errorf("%+v", res.Hits[:2])
 	}
-	// The page is cut from the same order, whether all are sorted or the first.
+	// Pages have the same order, whether all results are sorted or the first.
 	many := make([]Document, 500)
 	for i := range many {
 		many[i] = Document{Metric, fmt.Sprintf("m%03d.swap", i), "none", strings.Repeat("swap ", i%7), ""}
@@ -164,7 +164,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestFields looks in some fields and among some types.
+// TestFields searches some fields and some types.
 func TestFields(t *testing.T) {
 	x := newSmall(t)
 	for _, c := range []struct {
@@ -242,7 +242,7 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// TestInDomains lists what belongs to a domain.
+// TestInDomains searches for instance domains.
 func TestInDomains(t *testing.T) {
 	x := newSmall(t)
 	for _, c := range []struct {
@@ -263,7 +263,7 @@ func TestInDomains(t *testing.T) {
 	}
 }
 
-// TestReplace gives and takes documents, of two sources.
+// TestReplace adds and removes documents of two sources.
 func TestReplace(t *testing.T) {
 	x := NewIndex(Limits{})
 	one := []Document{
@@ -376,7 +376,7 @@ func TestID(t *testing.T) {
 	}
 }
 
-// TestTogether searches while documents come and go.
+// TestTogether searches while documents are added and removed.
 func TestTogether(t *testing.T) {
 	x := newSmall(t)
 	var wg sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// local returns a context with an agent of two metrics, one of which has
+// local returns a context for an agent of two metrics, one of which has
 // instances.
 func local(t *testing.T) *pmapi.Context {
 	t.Helper()
@@ -104,8 +104,8 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestQA asks what PCP's own tests (1871 and 1872) ask of the same archive, and
-// expects what RediSearch found there.
+// TestQA runs the queries of PCP's own tests (1871 and 1872) on the same
+// archive, and expects the results of RediSearch.
 func TestQA(t *testing.T) {
 	oracle.Require(t)
 	const archive = "/var/lib/pcp/testsuite/archives/sample-labels"
@@ -127,7 +127,7 @@ func TestQA(t *testing.T) {
 		{Request{Query: "interesting"}, "sample.mirage"},
 		{Request{Query: "result"}, "sample.rapid"},
 		{Request{Query: "bazinga"}, ""},
-		// RediSearch does not take the end of a line for that of a word, and misses sample.mirage.
+		// RediSearch does not end a word at the end of a line, and misses sample.mirage.
 		{Request{Query: "domain"}, "29.1 29.3 sample.mirage"},
 		{Request{Query: "sample"}, "sample.mirage sample.colour sample.rapid 29.1 29.3"},
 		{Request{Query: "counter"}, "sample.colour sample.mirage sample.rapid"},
@@ -155,7 +155,7 @@ func TestQA(t *testing.T) {
 	}
 }
 
-// TestFeed feeds an index of an agent in this process, whose source fails at
+// TestFeed feeds an index from an agent in this process, whose source fails at
 // first and has something new later.
 func TestFeed(t *testing.T) {
 	fails := errors.New("not yet")
@@ -185,7 +185,7 @@ func TestFeed(t *testing.T) {
 	}
 	cancel()
 	<-done
-	if got := names(t, x, Request{Query: "a"}); got != "" { // a is too common
+	if got := names(t, x, Request{Query: "a"}); got != "" { // a is a common word
 		t.Errorf("%q", got)
 	}
 	if got := names(t, x, Request{Query: "metric"}); got != "metric.n1 metric.n2" {

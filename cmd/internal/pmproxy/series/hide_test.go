@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// TestHide shows nothing of metrics that are hidden.
+// TestHide checks that nothing of hidden metrics is visible.
 func TestHide(t *testing.T) {
 	ctx := context.Background()
 	s := seriestest.New()

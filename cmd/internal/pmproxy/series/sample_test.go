@@ -63,6 +63,6 @@ func TestThinner(t *testing.T) {
 	f(Window{Interval: 3 * time.Second}, times, []int64{10, 13, 16, 19})
 	f(Window{Interval: 3 * time.Second, Start: pcp.Timestamp{Sec: 11}}, times[1:], []int64{11, 14, 17, 19})
 	f(Window{Interval: 3 * time.Second, Count: 2}, times, []int64{10, 13})
-	f(Window{Interval: time.Second}, []int64{10, 20, 21, 22}, []int64{10, 21, 22}) // the gap moves the steps
+	f(Window{Interval: time.Second}, []int64{10, 20, 21, 22}, []int64{10, 21, 22}) // the gap shifts the steps
 	f(Window{Interval: time.Second}, nil, nil)
 }

@@ -58,7 +58,7 @@ func newHandler(t *testing.T, s series.Store) *Handler {
 	return h
 }
 
-// short replaces identifiers by names.
+// short replaces identifiers with names.
 func (f *fixture) short(s string) string {
 	return strings.NewReplacer(f.load.String(), "LOAD", f.calls.String(), "CALLS", f.text.String(), "TEXT", f.one.String(), "ONE", f.five.String(), "FIVE").Replace(s)
 }
@@ -196,7 +196,7 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// TestLongPatterns holds that patterns have a limit: each name is held against them.
+// TestLongPatterns checks that patterns have a limit, since each name is matched against them.
 func TestLongPatterns(t *testing.T) {
 	f := newFixture(t)
 	long := strings.Repeat("*a", 3000)
@@ -211,7 +211,7 @@ func TestLongPatterns(t *testing.T) {
 	}
 }
 
-// TestExpression asks for all that there is of the series of an expression.
+// TestExpression requests all that is known about the series of an expression.
 func TestExpression(t *testing.T) {
 	f := newFixture(t)
 	id := strings.Trim(f.do("GET", "/series/query?expr=rate(calls%7Brank==3%7D)", "").Body.String(), "[\"]\r\n")
@@ -229,7 +229,7 @@ func TestExpression(t *testing.T) {
 	}
 }
 
-// TestLoad has the store look for archives, if a trusted client asks.
+// TestLoad checks that the store scans for archives at the request of a trusted client.
 func TestLoad(t *testing.T) {
 	f := newFixture(t)
 	r := httptest.NewRequest("GET", "/series/load?expr=a", nil)
@@ -240,7 +240,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestOpenAPI holds the description against the code: it has each command, and
+// TestOpenAPI compares the description with the code: it has each command, and
 // each parameter that the code reads.
 func TestOpenAPI(t *testing.T) {
 	f := newFixture(t)
@@ -293,7 +293,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestLong streams a long answer, which is whole and JSON.
+// TestLong streams a long answer, which must be complete and valid JSON.
 func TestLong(t *testing.T) {
 	f := newFixture(t)
 	for n := range int64(5000) {

@@ -26,7 +26,7 @@ func (w *null) Header() http.Header         { return w.header }
 func (w *null) WriteHeader(int)             {}
 func (w *null) Write(b []byte) (int, error) { w.n += len(b); return len(b), nil }
 
-// BenchmarkFetch is a fetch of one client, and of many at a time, without HTTP.
+// BenchmarkFetch fetches for one client, and for many at a time, without HTTP.
 func BenchmarkFetch(b *testing.B) {
 	h := serve(b, Config{Host: startCollector(b).spec()})
 	for _, names := range []string{"sample.long.one", "sample.long.one,sample.bin,sample.colour,sample.string.hullo"} {
@@ -54,7 +54,7 @@ func BenchmarkFetch(b *testing.B) {
 	})
 }
 
-// BenchmarkFetchHTTP is a fetch of clients with a connection each.
+// BenchmarkFetchHTTP fetches for clients with a connection each.
 func BenchmarkFetchHTTP(b *testing.B) {
 	h := serve(b, Config{Host: startCollector(b).spec()})
 	srv := httptest.NewServer(h)
@@ -98,7 +98,7 @@ func BenchmarkFetchHTTP(b *testing.B) {
 	}
 }
 
-// readAnswer reads an answer that has a length.
+// readAnswer reads a response with a length.
 func readAnswer(in *bufio.Reader) error {
 	size := -1
 	for {
@@ -120,7 +120,7 @@ func readAnswer(in *bufio.Reader) error {
 	return err
 }
 
-// BenchmarkScrape is the text of all metrics.
+// BenchmarkScrape scrapes all metrics as text.
 func BenchmarkScrape(b *testing.B) {
 	h := serve(b, Config{Host: startCollector(b).spec()})
 	for _, accept := range []string{"text/plain", "application/json"} {
@@ -138,7 +138,7 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// BenchmarkScrapeInstances is the text of a metric with many instances, as those of processes are.
+// BenchmarkScrapeInstances scrapes a metric with many instances, like those of processes.
 func BenchmarkScrapeInstances(b *testing.B) {
 	c := startCollector(b)
 	store(b, c, "sample.many.count", 5000)
@@ -156,7 +156,7 @@ func BenchmarkScrapeInstances(b *testing.B) {
 	}
 }
 
-// store stores into a metric.
+// store stores a value of a metric.
 func store(t testing.TB, c *collector, name string, value uint32) {
 	t.Helper()
 	pc, err := pmapi.Dial(t.Context(), c.spec())

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TestPage carries out what docs/web.md shows, in its order, on an agent with the metrics that it names.
+// TestPage runs the requests of docs/web.md, in order, on an agent with the metrics that it names.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/web.md")
 	if err != nil {

@@ -25,7 +25,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	h, err := webapi.New(webapi.Config{
-		// Without this it asks the collector of this host.
+		// Without this it connects to the collector of this host.
 		Open: func(context.Context, string) (*pmapi.Context, error) {
 			return pmapi.OpenLocal(pmapi.LocalAgent{Name: "guide", Domain: 400, Agent: answer})
 		},

@@ -92,7 +92,7 @@ func sampleAgent(t testing.TB) pmda.Agent {
 	return a
 }
 
-// oddAgent has values that JSON and text must express with care.
+// oddAgent has values that are difficult to represent in JSON and text.
 func oddAgent(t testing.TB) pmda.Agent {
 	t.Helper()
 	text := func(s string) func(int32, int) (pcp.Value, error) {
@@ -149,7 +149,7 @@ var (
 	stranger = rest.Peer{Address: "192.0.2.1"}
 )
 
-// newContext makes a context and returns its number.
+// newContext creates a context and returns its number.
 func newContext(t testing.TB, h http.Handler, query string) string {
 	t.Helper()
 	w := do(h, trusted, "GET", "/pmapi/context"+query, "")
@@ -160,7 +160,7 @@ func newContext(t testing.TB, h http.Handler, query string) string {
 	return strconv.FormatUint(uint64(c.Context), 10)
 }
 
-// masked returns a body with the times replaced.
+// masked replaces the times in a body.
 func masked(body, context string) string {
 	body = strings.ReplaceAll(body, `"context":`+context, `"context":N`)
 	body = regexp.MustCompile(`"timestamp":\d+\.\d{9}`).ReplaceAllString(body, `"timestamp":T`)
@@ -168,7 +168,7 @@ func masked(body, context string) string {
 	return strings.TrimSuffix(body, "\r\n")
 }
 
-// TestAnswers holds answers, byte for byte.
+// TestAnswers compares responses, byte for byte.
 func TestAnswers(t *testing.T) {
 	h := serve(t, Config{Host: startCollector(t).spec()})
 	n := newContext(t, h, "?polltimeout=600")
@@ -297,7 +297,7 @@ func TestRestart(t *testing.T) {
 	good()
 }
 
-// TestTrust has those change things who may.
+// TestTrust checks that only authorised clients can change things.
 func TestTrust(t *testing.T) {
 	c := startCollector(t)
 	h := serve(t, Config{Host: c.spec()})
@@ -329,8 +329,8 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestSockets connects no client that is not known to the Unix socket of a collector,
-// however the socket is written and whatever asks for it.
+// TestSockets checks that unknown clients cannot connect to the Unix socket of a
+// collector, however they write the socket and whatever the request.
 func TestSockets(t *testing.T) {
 	c := startCollector(t)
 	var opened []string
@@ -390,7 +390,7 @@ func TestSockets(t *testing.T) {
 	if id == "" {
 		t.Fatal("who may cannot name a socket")
 	}
-	// Its number does not help others.
+	// Its number is of no use to others.
 	for _, path := range []string{"/pmapi/" + id + "/fetch?names=sample.long.one", "/pmapi/fetch?names=sample.long.one&context=" + id, "/metrics?names=sample.long.one&context=" + id} {
 		if w := do(h, rest.Peer{Local: true, Trusted: true}, "GET", path, ""); w.Code != 403 {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
@@ -401,7 +401,7 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// TestCredentials asks each request in the context of a user for the user's password.
+// TestCredentials requires the user's password for each request in the context of a user.
 func TestCredentials(t *testing.T) {
 	var specs []string
 	h := serve(t, Config{Host: "localhost", Open: func(ctx context.Context, spec string) (*pmapi.Context, error) {
@@ -434,7 +434,7 @@ func TestCredentials(t *testing.T) {
 	ask("/pmapi/context?hostspec=localhost?username=tom%26password=secret", 200, "", "tom", "secret")
 }
 
-// TestExpiry ends contexts that are not used, and no others.
+// TestExpiry checks that unused contexts expire, and no others.
 func TestExpiry(t *testing.T) {
 	agent := oddAgent(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -519,14 +519,14 @@ func TestLimits(t *testing.T) {
 	ask(trusted, "/pmapi/"+a+"/indom?name=sample.bin&match=glob&iname="+strings.Repeat("x", maxPattern+1), 400)
 }
 
-// TestQueue has only so many requests wait in a context, and ends those whose client goes.
+// TestQueue limits the requests that wait for a context, and ends those of disconnected clients.
 func TestQueue(t *testing.T) {
 	c := startCollector(t)
 	h := serve(t, Config{Host: c.spec()})
 	n := newContext(t, h, "?polltimeout=600")
 	id, _ := parseContext(n)
 	wc := h.contexts[id]
-	wc.turn <- struct{}{} // a request that takes its time
+	wc.turn <- struct{}{} // a slow request
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var wg sync.WaitGroup
@@ -553,7 +553,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestManyClients answers many at a time, each with its own.
+// TestManyClients answers many clients at a time, each with its own response.
 func TestManyClients(t *testing.T) {
 	c := startCollector(t)
 	h := serve(t, Config{Host: c.spec()})
@@ -590,7 +590,7 @@ func TestManyClients(t *testing.T) {
 	wg.Wait()
 }
 
-// TestIdleContexts makes ten thousand contexts, which take no connections.
+// TestIdleContexts creates ten thousand contexts, which need no connections.
 func TestIdleContexts(t *testing.T) {
 	c := startCollector(t)
 	var opened atomic.Int32
@@ -762,7 +762,8 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-// TestOpenAPI holds the description against the code: it names each endpoint, and each parameter that is read.
+// TestOpenAPI compares the description with the code: it names each endpoint, and each parameter that is
+// read.
 func TestOpenAPI(t *testing.T) {
 	h := serve(t, Config{Host: "localhost"})
 	w := do(h, stranger, "GET", "/pmapi/openapi.json", "")
@@ -822,7 +823,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// paramsRead returns the parameters that this package asks rest.Params for.
+// paramsRead returns the parameters that this package reads from rest.Params.
 func paramsRead(t *testing.T) map[string]bool {
 	t.Helper()
 	names, err := filepath.Glob("*.go")

@@ -53,7 +53,7 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// TestString compares strings of JSON with those of encoding/json.
+// TestString compares JSON strings with those of encoding/json.
 func TestString(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"", `""`},
@@ -70,7 +70,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestReplies holds the replies of errors.
+// TestReplies compares error replies.
 func TestReplies(t *testing.T) {
 	w := httptest.NewRecorder()
 	Fail(w, 403, `no "x"`)
@@ -95,7 +95,7 @@ func TestPeer(t *testing.T) {
 	}
 }
 
-// FuzzParams reads any parameters, and those that net/url reads too alike.
+// FuzzParams parses any parameters, and compares with net/url if that accepts them too.
 func FuzzParams(f *testing.F) {
 	for _, s := range []string{"a=1&b=2", "a=%41&=", "a=%zz", "%00=1", "a+b=+"} {
 		f.Add(s)
@@ -114,7 +114,7 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// FuzzString writes strings that encoding/json reads back.
+// FuzzString checks that encoding/json reads written strings back.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "a\"\\\n", "Grüße\xff\u2028", "\x7f"} {
 		f.Add(s)

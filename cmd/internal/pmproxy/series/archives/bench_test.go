@@ -18,7 +18,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// writeDay writes an archive of one day of a host: 1,000 metrics, of which 100 have 8 instances, each step seconds.
+// writeDay writes an archive of one day of a host: 1,000 metrics, of which 100 have 8 instances, each step
+// seconds.
 func writeDay(t testing.TB, base, host string, day int64, step, seconds int64) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
@@ -148,9 +149,9 @@ func BenchmarkMonth(b *testing.B) {
 	})
 }
 
-// BenchmarkHosts opens a store with the archives of many hosts: 100, of 10 days each, in the long form. It
-// reports how much memory is resident once the index is there. An archive has few records here, which does not matter,
-// as none are kept.
+// BenchmarkHosts opens a store with the archives of many hosts: 100, of 10 days each, in the long form. It reports
+// the resident memory once the index exists. An archive has few records here, which does not matter, as values are
+// not kept in memory.
 func BenchmarkHosts(b *testing.B) {
 	dir := b.TempDir()
 	if keep := os.Getenv("PCP_BENCH_DIR"); keep != "" {

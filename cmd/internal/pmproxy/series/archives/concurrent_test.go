@@ -12,7 +12,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// TestConcurrent asks from several goroutines while archives grow and are looked for, with fewer open than there are.
+// TestConcurrent queries from several goroutines while archives grow and are scanned for, with a limit on
+// open archives below their number.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()
 	record(t, filepath.Join(dir, "one"), "a", 1000).add(50).close()

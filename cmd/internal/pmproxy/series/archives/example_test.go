@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 )
 
-// The load of a host over the archives of a directory, thinned out to a value each hour.
+// The load of a host from the archives of a directory, thinned to one value an hour.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")

@@ -64,7 +64,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzIndex opens an index in which some bytes are others.
+// FuzzIndex opens an index in which some bytes are changed.
 func FuzzIndex(f *testing.F) {
 	dir := f.TempDir()
 	base := filepath.Join(dir, "one")
@@ -111,7 +111,7 @@ func FuzzIndex(f *testing.F) {
 		}
 		s, err := Open(t.Context(), Config{Dirs: []string{base}, Index: path, Interval: -1})
 		if err != nil {
-			t.Fatal(err) // whatever the index is, the archives are there
+			t.Fatal(err) // the archives are intact, whatever the index has
 		}
 		defer s.Close()
 		list, err := s.Select(t.Context(), series.Matcher{Field: series.MetricName, Match: func(string) bool { return true }})

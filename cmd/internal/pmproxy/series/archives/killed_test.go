@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// victim writes to an index for as long as it lives.
+// victim writes to an index until it is killed.
 func victim(dir, index string) error {
 	s, err := archives.Open(context.Background(), archives.Config{Dirs: []string{dir}, Index: index, Background: true, Interval: -1})
 	if err != nil {
@@ -50,8 +50,8 @@ func victim(dir, index string) error {
 	}
 }
 
-// TestKilled kills a process at any moment, while it takes in archives that come, grow and go. What the
-// next one finds is what the archives have.
+// TestKilled kills a process at any moment, while it adds archives that appear, grow and vanish. The
+// next process must find the contents of the archives.
 func TestKilled(t *testing.T) {
 	dir, index := t.TempDir(), filepath.Join(t.TempDir(), "series.db")
 	r := record(t, filepath.Join(dir, "grows"), "a", 1000).add(10)
@@ -101,5 +101,5 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// samples returns how many records were added.
+// samples returns the number of added records.
 func (r *recorder) samples() int { return int(r.n) }

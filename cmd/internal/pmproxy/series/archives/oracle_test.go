@@ -21,13 +21,13 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// A redis is a key server of our own, with nothing on disk.
+// A redis is a private key server, with nothing on disk.
 type redis struct {
 	t            *testing.T
 	port, config string
 }
 
-// startRedis starts one on a port of its own, or skips the test where there is none.
+// startRedis starts a key server on its own port, or skips the test if none is installed.
 func startRedis(t *testing.T) *redis {
 	t.Helper()
 	oracle.Require(t)
@@ -37,7 +37,7 @@ func startRedis(t *testing.T) *redis {
 		}
 	}
 	r := &redis{t, fmt.Sprint(oracle.FreePort(t)), filepath.Join(t.TempDir(), "pmseries.conf")}
-	// The configuration that is installed leaves out the metrics of processes.
+	// The installed configuration excludes the metrics of processes.
 	if err := os.WriteFile(r.config, []byte("[pmseries]\nenabled = true\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (r *redis) do(commands ...string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// load has the real one load an archive, and reports whether it did.
+// load makes the C implementation load an archive, and reports whether it did.
 func (r *redis) load(path string) bool {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -82,7 +82,7 @@ func (r *redis) load(path string) bool {
 	return true
 }
 
-// keys returns what follows a prefix in the keys that have it.
+// keys returns the keys with a prefix, without the prefix.
 func (r *redis) keys(prefix string) map[string]bool {
 	r.t.Helper()
 	all := map[string]bool{}

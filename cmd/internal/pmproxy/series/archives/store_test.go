@@ -109,7 +109,7 @@ func (r *recorder) close() {
 	}
 }
 
-// open opens a store that looks at its directories only when it is asked to.
+// open opens a store that scans its directories only on request.
 func open(t testing.TB, cfg archives.Config) *archives.Store {
 	t.Helper()
 	cfg.Interval = -1
@@ -263,7 +263,7 @@ func TestFind(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestWindows compares what windows select with what all samples are, over several archives.
+// TestWindows compares windows with a selection from all samples, over several archives.
 func TestWindows(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 { // with gaps between them
@@ -347,7 +347,7 @@ func TestGrow(t *testing.T) {
 	}
 	check(5)
 	r.add(5)
-	check(10) // without a look at the directory
+	check(10) // without a scan
 	r.add(500)
 	check(510)
 	gc(t, s)
@@ -366,7 +366,7 @@ func TestGrow(t *testing.T) {
 	if err != nil || len(after) != 3 {
 		t.Fatalf("instances %v, %v, want three", after, err)
 	}
-	// The number 1 has two names; each value is of the one of its time.
+	// The number 1 has two names; each value belongs to the current one.
 	one := after[0]
 	if one.Name == "one" {
 		one = after[1]
@@ -451,7 +451,7 @@ func TestVanish(t *testing.T) {
 	}
 }
 
-// TestDamaged has archives that cannot be read, which are named in the log once.
+// TestDamaged has unreadable archives, which are logged once by name.
 func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	record(t, filepath.Join(dir, "good"), "a", 1000).add(300).close()
@@ -608,7 +608,8 @@ func TestExprs(t *testing.T) {
 	}
 }
 
-// TestSelectCanceled holds that a client that has gone, or a request that takes too long, ends the matching of names.
+// TestSelectCanceled checks that a disconnected client, or a request that takes too long, ends the matching
+// of names.
 func TestSelectCanceled(t *testing.T) {
 	dir := t.TempDir()
 	record(t, filepath.Join(dir, "a"), "a", 1_700_000_000).add(3).close()

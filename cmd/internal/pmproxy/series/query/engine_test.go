@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
-// host adds the series of one host: a load, a counter, two counters of disks,
-// and a string.
+// A testStore has the series of one host: a load, a counter, two counters of
+// disks, and a string.
 type testStore struct {
 	*seriestest.Store
 	names map[sid.ID]string // of series and instances, short
@@ -76,7 +76,7 @@ func newTestStore(t *testing.T) (*testStore, *Engine) {
 	return s, &Engine{Store: s, Now: func() time.Time { return testNow }, Zone: time.UTC}
 }
 
-// answer shows the answer to a query: names of series, or seconds, instances
+// answer formats the answer to a query: names of series, or seconds, instances
 // and values.
 func (s *testStore) answer(e *Engine, text string) string {
 	ctx := context.Background()
@@ -232,7 +232,7 @@ func mustFind(t *testing.T, e *Engine, text string) []sid.ID {
 	return r.Series
 }
 
-// TestSpelling holds that descriptors of expressions are written as C writes them.
+// TestSpelling checks that descriptors of expressions are formatted as in C.
 func TestSpelling(t *testing.T) {
 	_, e := newTestStore(t)
 	for _, c := range []struct{ query, want string }{
@@ -340,7 +340,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// TestIdentifiers holds identifiers that PCP 6.0.3 gave to expressions.
+// TestIdentifiers compares with identifiers that PCP 6.0.3 computed for expressions.
 func TestIdentifiers(t *testing.T) {
 	for _, c := range []struct{ query, metric, want string }{
 		{"disk.dev.read_bytes + disk.dev.write_bytes", "disk.dev.read_bytes disk.dev.write_bytes", "ee29cd596c5290fc261e8bc0427c3f4e0a03311f"},

@@ -119,7 +119,7 @@ func parseWindow(text string, now time.Time, loc *time.Location) (Window, Spec, 
 	return p.window, p.spec, nil
 }
 
-// Either all operands of a query have time windows, or none.
+// A mode is the use of time windows in a query: either all operands have one, or none.
 type mode int
 
 const (

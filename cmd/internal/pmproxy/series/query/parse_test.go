@@ -13,7 +13,7 @@ import (
 
 var testNow = time.Unix(1700000000, 0)
 
-// show writes an expression with all parentheses.
+// show formats an expression with all parentheses.
 func show(e *Expr) string {
 	switch {
 	case e.Match != nil:
