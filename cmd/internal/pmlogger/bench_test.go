@@ -56,7 +56,7 @@ func crowd(tb testing.TB, socket string) (stop func()) {
 	}
 }
 
-// crowdRecorder returns a recorder of them, and how to take a sample.
+// crowdRecorder returns a recorder of these metrics, and a function that takes a sample.
 func crowdRecorder(tb testing.TB) (r *pmlogger.Recorder, sample func()) {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -104,7 +104,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// TestWriteAllocs has a sample like the one before cost no memory.
+// TestWriteAllocs checks that a sample like the one before does not allocate.
 func TestWriteAllocs(t *testing.T) {
 	r, sample := crowdRecorder(t)
 	sample()

@@ -13,11 +13,11 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// What changes a recorder while it runs. All of it is called in the goroutine of Run, as
-// by Call.
+// Changes to a running recorder. All of these are called in the goroutine of Run, as by
+// Call.
 
-// NewVolume starts a volume of the archive, and says why in the log. It returns its number.
-// The volume that Config.Volume.Time asks for is then due that much later.
+// NewVolume starts a volume of the archive, and logs the reason. It returns the number of
+// the volume. The volume due by Config.Volume.Time is postponed accordingly.
 func (r *Recorder) NewVolume(why string) (int, error) {
 	if r.w == nil {
 		return 0, errNotRunning
@@ -39,7 +39,7 @@ func (r *Recorder) NewVolume(why string) (int, error) {
 	return vol, nil
 }
 
-// Flush writes what waits in memory, which is nothing unless the file system is full.
+// Flush writes the data held in memory, which there is only while the file system is full.
 func (r *Recorder) Flush() error {
 	if r.w == nil {
 		return errNotRunning
@@ -47,10 +47,10 @@ func (r *Recorder) Flush() error {
 	return r.flush()
 }
 
-// Stop has Run end with an error when f of Call has returned.
+// Stop makes Run end with an error when f of Call has returned.
 func (r *Recorder) Stop(why error) { r.stop = why }
 
-// Status returns what LOG_STATUS says: times, volume and size, the host and its time zone.
+// Status returns the fields of LOG_STATUS: times, volume and size, the host and its time zone.
 func (r *Recorder) Status() wire.LogStatus {
 	st := wire.LogStatus{Last: r.last, Now: pcp.TimestampOf(time.Now()), Host: r.host}
 	if r.w == nil {
@@ -63,10 +63,10 @@ func (r *Recorder) Status() wire.LogStatus {
 	return st
 }
 
-// Control does what a LOG_CONTROL asks for, writes to the log what became of it, and returns
-// the answer: the state of each instance as a wire.LogValue. A metric that cannot be recorded
-// has an error there. A change that may not be made, as of what is mandatory by an advisory
-// request, is not made; the answer then has the old state.
+// Control executes a LOG_CONTROL, logs the results, and returns the answer: the state of each
+// instance as a wire.LogValue. A metric that cannot be recorded has an error there. A change
+// that is not permitted, such as of a mandatory state by an advisory request, is not made;
+// the answer then has the old state.
 func (r *Recorder) Control(ctx context.Context, q *wire.LogControl) (*pcp.Result, error) {
 	if q.Delta < 0 || q.Delta > wire.MaxLogDelta {
 		return nil, -pcp.Error(syscall.EINVAL)
@@ -106,7 +106,7 @@ func (r *Recorder) Control(ctx context.Context, q *wire.LogControl) (*pcp.Result
 	return res, nil
 }
 
-// allNames returns the names of a metric as the log has them.
+// allNames returns the names of a metric in the format of the log.
 func (r *Recorder) allNames(ctx context.Context, id pcp.PMID) string {
 	names, err := r.c.NameAll(ctx, id)
 	if err != nil || len(names) == 0 {
@@ -115,7 +115,7 @@ func (r *Recorder) allNames(ctx context.Context, id pcp.PMID) string {
 	return strings.Join(names, " or ")
 }
 
-// told writes to the log what became of an instance, number j of n in a request.
+// told logs the result for an instance, number j of n in a request.
 func (r *Recorder) told(ctx context.Context, q *wire.LogControl, id pcp.PMID, inst int32, j, n int, v wire.LogValue) {
 	found := r.find(id, inst)
 	switch {
@@ -179,8 +179,8 @@ func (r *Recorder) value(id pcp.PMID, inst int32) wire.LogValue {
 	return v
 }
 
-// instances returns the instances of a metric as they are now, and before them if past is
-// set those that the archive has besides.
+// instances returns the current instances of a metric, preceded, if past is set, by the
+// other instances in the archive.
 func (r *Recorder) instances(ctx context.Context, id pcp.PMID, past bool) ([]int32, error) {
 	d, err := r.c.LookupDesc(ctx, id)
 	if err != nil {
@@ -209,14 +209,14 @@ func (r *Recorder) instances(ctx context.Context, id pcp.PMID, past bool) ([]int
 	return insts, nil
 }
 
-// A noted is what became of the lists of a metric, for the next metric with the same ones.
+// A noted has the last results of note, for the next metric with the same lists.
 type noted struct {
 	before, insts, available, seen []int32
 	nowAvailable, nowSeen          []int32
 }
 
-// note keeps which instances a record has of a metric, where before are those that the last
-// record of the group had. Both are in ascending order, and are kept.
+// note stores the instances of a metric in a record; before are the instances in the
+// group's last record. Both are in ascending order, and are retained.
 func (r *Recorder) note(m *logged, before, insts []int32) {
 	n := &r.lists
 	if same(n.before, before) && same(n.insts, insts) && same(n.available, m.available) && same(n.seen, m.seen) {
@@ -233,8 +233,8 @@ func (r *Recorder) note(m *logged, before, insts []int32) {
 	n.nowAvailable, n.nowSeen = m.available, m.seen
 }
 
-// union returns the numbers of both lists, which are in ascending order, in that order: a itself
-// if it has all.
+// union returns the numbers in either list, in ascending order like both: a itself if it
+// contains b.
 func union(a, b []int32) []int32 {
 	if len(a) == 0 {
 		return b
@@ -280,7 +280,7 @@ func without(a, b []int32) []int32 {
 	return left
 }
 
-// change does what a request asks for.
+// change executes the change of a request.
 func (r *Recorder) change(ctx context.Context, q *wire.LogControl) {
 	var s conf.Statement
 	s.State.On = q.State == wire.LogOn
@@ -294,7 +294,7 @@ func (r *Recorder) change(ctx context.Context, q *wire.LogControl) {
 	if s.State.Mandatory && s.State.Maybe {
 		return
 	}
-	// What is recorded once needs a task of its own: that of an earlier request is done.
+	// Metrics recorded once need a task of their own: that of an earlier request is done.
 	var t *task
 	for _, old := range r.tasks {
 		if s.Interval != 0 && old.Statement == s {
@@ -321,10 +321,10 @@ func (r *Recorder) change(ctx context.Context, q *wire.LogControl) {
 	}
 }
 
-// changeMetric changes what is recorded of a metric, where task t is for the new state.
+// changeMetric changes the recording of a metric to the state of task t.
 func (r *Recorder) changeMetric(ctx context.Context, t *task, m *wire.LogMetric) {
 	state := t.State
-	keep := state.On || state.Mandatory // otherwise nothing is recorded of it
+	keep := state.On || state.Mandatory // otherwise the metric is not recorded
 	have := r.requests[m.PMID]
 	if len(have) == 0 {
 		if keep {
@@ -335,7 +335,7 @@ func (r *Recorder) changeMetric(ctx context.Context, t *task, m *wire.LogMetric)
 	desc := have[0].desc
 	if desc.InDom != pcp.InDomNull && len(m.Insts) > 0 {
 		if slices.ContainsFunc(have, func(q *request) bool { return q.insts == nil }) {
-			return // a profile cannot say "all but these"
+			return // a profile cannot exclude single instances
 		}
 		for _, inst := range m.Insts {
 			r.changeInstance(ctx, t, desc, inst)
@@ -347,7 +347,7 @@ func (r *Recorder) changeMetric(ctx context.Context, t *task, m *wire.LogMetric)
 		return
 	}
 	if state.Maybe && !mandatory && desc.InDom != pcp.InDomNull {
-		return // what is advisory stays
+		return // advisory states stay
 	}
 	for _, q := range slices.Clone(have) {
 		r.remove(q)
@@ -357,8 +357,8 @@ func (r *Recorder) changeMetric(ctx context.Context, t *task, m *wire.LogMetric)
 	}
 }
 
-// changeInstance changes what is recorded of an instance of a metric, of which not all
-// instances are recorded.
+// changeInstance changes the recording of an instance of a metric that is recorded
+// with some instances.
 func (r *Recorder) changeInstance(ctx context.Context, t *task, desc pcp.Desc, inst int32) {
 	if q := r.find(desc.PMID, inst); q != nil {
 		if q.task == t || conflict(q.task.State, t.State) != "" {
@@ -389,8 +389,8 @@ func (r *Recorder) changeInstance(ctx context.Context, t *task, desc pcp.Desc, i
 	r.enter(ctx, t, desc, []int32{inst})
 }
 
-// addMetric has a task record a metric of which nothing was recorded. If the collector does
-// not have it, the answer to the request will say so.
+// addMetric adds a metric that is not recorded to a task. If the collector does not have
+// it, the answer to the request reports that.
 func (r *Recorder) addMetric(ctx context.Context, t *task, m *wire.LogMetric) {
 	d, err := r.c.LookupDesc(ctx, m.PMID)
 	if err != nil {
@@ -405,7 +405,7 @@ func (r *Recorder) addMetric(ctx context.Context, t *task, m *wire.LogMetric) {
 	r.enter(ctx, t, d, insts)
 }
 
-// enter has a task record a metric, or some instances of it.
+// enter adds a metric, or some instances of it, to a task.
 func (r *Recorder) enter(ctx context.Context, t *task, d pcp.Desc, insts []int32) {
 	if _, ok := t.byID[d.PMID]; !ok {
 		name, err := r.c.NameID(ctx, d.PMID)
@@ -418,7 +418,7 @@ func (r *Recorder) enter(ctx context.Context, t *task, d pcp.Desc, insts []int32
 	t.valid++
 }
 
-// remove takes a request away.
+// remove removes a request.
 func (r *Recorder) remove(q *request) {
 	t := q.task
 	t.groups = displace(t.groups, q)
@@ -426,7 +426,7 @@ func (r *Recorder) remove(q *request) {
 	t.forget(r, q.desc.PMID)
 }
 
-// forget drops what a task knows of a metric that it does not record any more.
+// forget removes a metric that is no longer recorded from a task.
 func (t *task) forget(r *Recorder, id pcp.PMID) {
 	if slices.ContainsFunc(r.requests[id], func(q *request) bool { return q.task == t }) {
 		return

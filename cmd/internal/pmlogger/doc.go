@@ -14,12 +14,12 @@
 //	}
 //	return r.Run(ctx)
 //
-// What is recorded says a configuration in the language of package conf. Metrics of
-// the same state and interval are a task; a task fetches its metrics in groups, each
-// of which becomes a record. A group has one profile of instances.
+// The configuration, in the language of package conf, lists the metrics. Metrics of
+// the same state and interval form a task; a task fetches its metrics in groups,
+// each of which becomes a record. A group has one instance profile.
 //
-// If the connection to the collector is lost, a Recorder makes it anew at the next
-// time a task is due, checks that the metrics are what they were, and writes a mark.
+// If the connection to the collector is lost, a Recorder reconnects when a task is
+// next due, checks that the metrics are unchanged, and writes a mark.
 //
-// A Recorder says what happens in the words of pmlogger, to Config.Log.
+// A Recorder logs events to Config.Log, with the messages of pmlogger.
 package pmlogger

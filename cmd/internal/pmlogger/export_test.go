@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Hold sets how much may wait in memory for space.
+// Hold limits the memory for data that waits for space.
 func (r *Recorder) Hold(bytes int64) { r.hold = bytes }
 
 // Sample takes a sample of each task.
@@ -20,12 +20,12 @@ func (r *Recorder) Sample(ctx context.Context) error {
 	return nil
 }
 
-// WriteAgain writes the last result of the last task once more. It must have come without metadata.
+// WriteAgain writes the last result of the last task again. It must not need metadata.
 func (r *Recorder) WriteAgain(ctx context.Context) error {
 	return r.WriteAt(ctx, r.last.Add(time.Millisecond))
 }
 
-// Raw reports whether the last result is recorded as it came.
+// Raw reports whether the last result is recorded without decoding.
 func (r *Recorder) Raw() bool { return r.raw.Sets > 0 }
 
 // Last returns the time of the last record.

@@ -21,8 +21,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A cable is a connection between a recorder and its collector that can be cut: what comes is
-// dropped, and neither side hears of it.
+// A cable is a connection between a recorder and its collector that can be cut: data is
+// dropped, and neither side notices.
 type cable struct {
 	to string
 
@@ -71,7 +71,7 @@ func (w *cable) copy(to, from net.Conn) {
 	}
 }
 
-// set cuts the cable or mends it. What was connected before it was cut stays silent for ever.
+// set cuts or mends the cable. Connections from before a cut stay silent for ever.
 func (w *cable) set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +123,7 @@ func TestNetworkCut(t *testing.T) {
 	l.wait(t, "Lost connection")
 	w.set(false)
 	l.wait(t, "re-established connection")
-	for range 5 { // samples, the first of which came with the connection
+	for range 5 { // samples, the first of which arrived with the connection
 		if err := r.Call(t.Context(), func() {}); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestNetworkCut(t *testing.T) {
 	}
 }
 
-// TestClockBack has the collector's time go back: records stay in order, and the log says so.
+// TestClockBack sets the collector's time back: records stay in order, and the log reports it.
 func TestClockBack(t *testing.T) {
 	r, sample := crowdRecorder(t)
 	sample()

@@ -8,15 +8,15 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// holdBytes is how much a Recorder keeps in memory while the file system is full, at most,
-// but for one sample more.
+// holdBytes is the maximum size of data that a Recorder holds in memory while the file
+// system is full, not counting one further sample.
 const holdBytes = 8 << 20
 
-// errNoRoom is why a sample is dropped: -ENOSPC.
+// errNoRoom is the error of a dropped sample: -ENOSPC.
 var errNoRoom = -pcp.Error(syscall.ENOSPC)
 
-// roomFor reports whether a sample is to be taken: there is room on the file system, or in
-// memory for what there is no room for. It tries to write what is in memory.
+// roomFor reports whether to take a sample: there is room on the file system, or in memory
+// for unwritten data. It tries to write the data in memory.
 func (r *Recorder) roomFor() (bool, error) {
 	if !r.full || r.w.Held() < r.hold {
 		return true, nil
@@ -30,11 +30,11 @@ func (r *Recorder) roomFor() (bool, error) {
 	return false, nil
 }
 
-// flush writes what is in memory. If the file system is full, that is not an error, but
-// said once: it is tried again with each sample.
+// flush writes the data in memory. A full file system is not an error; it is logged
+// once, and the write is retried with each sample.
 func (r *Recorder) flush() error { return r.noted(r.w.Flush()) }
 
-// noted takes a full file system as something that may pass. It returns other errors.
+// noted treats a full file system as a temporary problem. It returns other errors.
 func (r *Recorder) noted(err error) error {
 	switch {
 	case err == nil:

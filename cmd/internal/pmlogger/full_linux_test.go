@@ -19,7 +19,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// small mounts a file system of some bytes, and returns its directory.
+// small mounts a file system of a given size, in bytes, and returns its directory.
 func small(t *testing.T, bytes int) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -37,7 +37,7 @@ func small(t *testing.T, bytes int) string {
 	return dir
 }
 
-// fill writes a file that takes all space there is.
+// fill writes a file that uses up all space.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -53,8 +53,8 @@ func fill(t *testing.T, path string) {
 	}
 }
 
-// TestFull fills the file system of a recorder and makes room again: it says so, goes on, and
-// loses only what did not fit into its memory either.
+// TestFull fills the file system of a recorder and frees it again: the recorder logs it,
+// continues, and loses only samples that did not fit into memory either.
 func TestFull(t *testing.T) {
 	for _, hold := range []int64{1 << 20, 2000} {
 		t.Run(fmt.Sprint(hold), func(t *testing.T) { testFull(t, hold) })
@@ -112,7 +112,7 @@ func testFull(t *testing.T, hold int64) {
 		var rotated error
 		if err := r.Call(t.Context(), func() {
 			rotated = r.Rotate(t.Context(), base+"1")
-			checkFull(t, base) // others can read it as it is now
+			checkFull(t, base) // others can read it in this state
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func testFull(t *testing.T, hold int64) {
 	}
 }
 
-// checkFull reads an archive, and returns the first and the last sample, and how many there are.
+// checkFull reads an archive, and returns the first and the last sample, and their number.
 func checkFull(t *testing.T, base string) (first, last, n uint64) {
 	t.Helper()
 	a, err := archive.Open(base)

@@ -7,18 +7,18 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// What a fetch costs, in no unit, when metrics are divided into groups that are
-// fetched together: as the C library has it (pmlogger's use of __pmOptFetchAdd in
+// Costs of a fetch, without unit, for dividing metrics into groups that are
+// fetched together, as in the C library (pmlogger's use of __pmOptFetchAdd in
 // optfetch.c), so that the records of an archive hold the same metrics.
 const (
-	costDomain  = 4  // each agent asked for metrics
-	costInDom   = 1  // each agent asked for instances
+	costDomain  = 4  // each agent with metrics
+	costInDom   = 1  // each agent with instances
 	costGroup   = 15 // a group of its own
-	costInst    = 2  // an instance that is fetched for another metric
-	sizeOfInDom = 10 // how many instances a domain is taken to have
+	costInst    = 2  // an instance fetched only for another metric
+	sizeOfInDom = 10 // assumed number of instances of a domain
 )
 
-// A request is a metric that is recorded, with the instances that are.
+// A request is a recorded metric, with its instances.
 type request struct {
 	desc  pcp.Desc
 	insts []int32 // in ascending order; nil means all
@@ -26,7 +26,7 @@ type request struct {
 	group *group
 }
 
-// A selection is a set of instances. The zero selection has none.
+// A selection is a set of instances. The zero selection is empty.
 type selection struct {
 	all   bool
 	insts []int32 // in ascending order, if not all
@@ -47,8 +47,7 @@ func (s *selection) add(insts []int32) {
 	}
 }
 
-// extra returns how many more instances s is taken to have than of, which is part
-// of it.
+// extra returns the number of instances that s has in addition to of, a subset.
 func (s *selection) extra(of *selection) int {
 	if !s.all {
 		return len(s.insts) - len(of.insts)
@@ -68,33 +67,33 @@ func (s selection) with(insts []int32) selection {
 	return s
 }
 
-// A group is metrics that are fetched together, with one profile of instances. Each
+// A group is a set of metrics fetched together, with one instance profile. Each
 // fetch becomes a record of the archive.
 type group struct {
 	ids     []pcp.PMID // in descending order
 	indoms  []*groupInDom
 	metrics map[pcp.PMID]*groupMetric
-	agents  map[int]int             // how many metrics are of each agent
+	agents  map[int]int             // number of metrics of each agent
 	last    map[pcp.PMID]*instances // that each metric had in the last records
 	records int                     // so far
-	changed bool                    // since the context had its profile
-	decoded int                     // how many requests are for metrics whose values are looked at, or made, here
+	changed bool                    // since the profile was sent
+	decoded int                     // number of requests for metrics whose values are examined or computed here
 }
 
-// decoded reports whether the values of a metric cannot be recorded as they come.
+// decoded reports whether the values of a metric cannot be recorded unchanged.
 func decoded(d *pcp.Desc) bool {
 	return d.PMID.IsDerived() || d.Type == pcp.TypeEvent || d.Type == pcp.TypeHighResEvent
 }
 
-// A groupInDom is an instance domain of a group, with the instances that its metrics
-// want together.
+// A groupInDom is an instance domain of a group, with the instances selected for any
+// of its metrics.
 type groupInDom struct {
 	indom   pcp.InDom
 	want    selection
 	metrics []*groupMetric
 }
 
-// A groupMetric is a metric of a group, and what requests want of it.
+// A groupMetric is a metric of a group, with its requests and their instances.
 type groupMetric struct {
 	id       pcp.PMID
 	want     selection
@@ -105,7 +104,7 @@ func newGroup() *group {
 	return &group{metrics: make(map[pcp.PMID]*groupMetric), agents: make(map[int]int)}
 }
 
-// domain returns the instance domain of the group, nil if it has no such.
+// domain returns the instance domain of the group, or nil.
 func (g *group) domain(indom pcp.InDom) *groupInDom {
 	for _, d := range g.indoms {
 		if d.indom == indom {
@@ -115,8 +114,8 @@ func (g *group) domain(indom pcp.InDom) *groupInDom {
 	return nil
 }
 
-// extra returns how many instances are fetched that no request wants, with other
-// instances wanted of the domain.
+// extra returns the number of instances fetched that no request selects, if want
+// is selected in the domain.
 func (d *groupInDom) extra(want *selection) int {
 	n := 0
 	for _, m := range d.metrics {
@@ -125,7 +124,7 @@ func (d *groupInDom) extra(want *selection) int {
 	return n
 }
 
-// costWith returns what it costs to fetch the group with another request.
+// costWith returns the cost of fetching the group with another request.
 func (g *group) costWith(r *request) int {
 	agents := len(g.agents)
 	if g.agents[r.desc.PMID.Domain()] == 0 {
@@ -156,7 +155,7 @@ func (g *group) costWith(r *request) int {
 	return costDomain*agents + costInDom*len(owners) + costInst*extra
 }
 
-// put adds a request for good.
+// put adds a request.
 func (g *group) put(r *request) {
 	d := g.domain(r.desc.InDom)
 	if d == nil {
@@ -181,7 +180,7 @@ func (g *group) put(r *request) {
 	}
 }
 
-// remove takes a request out, and reports whether the group is empty then.
+// remove removes a request, and reports whether the group is then empty.
 func (g *group) remove(r *request) bool {
 	r.group, g.changed = nil, true
 	if decoded(&r.desc) {
@@ -212,8 +211,8 @@ func (g *group) remove(r *request) bool {
 	return len(g.indoms) == 0
 }
 
-// place puts a request into the group where it costs least, which may be a new one:
-// that goes to the front. It returns the groups.
+// place puts a request into the cheapest group, which may be a new one at the
+// front. It returns the groups.
 func place(groups []*group, r *request) []*group {
 	best := newGroup()
 	least := best.costWith(r) + costGroup
@@ -230,7 +229,7 @@ func place(groups []*group, r *request) []*group {
 	return groups
 }
 
-// displace takes a request out of its group.
+// displace removes a request from its group.
 func displace(groups []*group, r *request) []*group {
 	g := r.group
 	if g == nil || !g.remove(r) {

@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A moody agent has other labels when it is told so.
+// A moody agent changes its labels on request.
 type moody struct {
 	*pmda.Table
 	mood, told atomic.Int32
@@ -28,7 +28,7 @@ func (a *moody) Changes() (names, labels bool) {
 	return false, a.told.Swap(now) != now
 }
 
-// Labels has labels that change, but at the level of the domain.
+// Labels returns labels that change, except at the level of the domain.
 func (a *moody) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
 	level := kind.Level()
 	if level == pcp.LabelDomain {
@@ -46,8 +46,8 @@ func (a *moody) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) (
 	return []pcp.LabelSet{set, other}, nil
 }
 
-// TestLabelsChange has labels of all levels of an agent change while it is recorded: they are recorded again
-// once, from that sample on.
+// TestLabelsChange changes labels of all levels of an agent during recording: they are recorded again once,
+// from that sample on.
 func TestLabelsChange(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) { testLabelsChange(t, version) })

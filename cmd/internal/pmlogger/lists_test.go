@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLists compares what is done with lists in order to what sets would give.
+// TestLists compares the operations on ordered lists with the results of sets.
 func TestLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	list := func() []int32 {

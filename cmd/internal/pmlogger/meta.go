@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 )
 
-// metric writes the metadata of a metric of a task if the archive has none.
+// metric writes the metadata of a metric of a task if the archive lacks them.
 func (r *Recorder) metric(ctx context.Context, t *task, id pcp.PMID) (*logged, error) {
 	if m, ok := r.written[id]; ok {
 		return m, nil
@@ -51,7 +51,7 @@ func (r *Recorder) metric(ctx context.Context, t *task, id pcp.PMID) (*logged, e
 	return m, nil
 }
 
-// putDesc writes a descriptor. A derived metric becomes one like others.
+// putDesc writes a descriptor. A derived metric is written like any other.
 func (r *Recorder) putDesc(d pcp.Desc, names []string) error {
 	d.PMID = d.PMID.Logged()
 	b, err := archive.AppendDesc(r.meta[:0], d, names...)
@@ -61,8 +61,8 @@ func (r *Recorder) putDesc(d pcp.Desc, names []string) error {
 	return r.putMeta(b)
 }
 
-// putMeta writes a record of the metadata. The recorder knows what it has written, so that the writer
-// need not.
+// putMeta writes a metadata record. The recorder tracks the written records, so that the writer need
+// not.
 func (r *Recorder) putMeta(b []byte) error {
 	r.meta = b
 	return r.w.WriteMeta(b)
@@ -76,7 +76,7 @@ func (r *Recorder) putText(kind pcp.TextKind, ident uint32, text string) error {
 	return r.putMeta(b)
 }
 
-// ahead asks for the metadata of the metrics in r.res that the archive lacks, if they are many.
+// ahead requests the metadata of the metrics in r.res that the archive lacks, if there are several.
 func (r *Recorder) ahead(ctx context.Context, t *task) (asked bool, err error) {
 	var descs []pcp.Desc
 	for _, id := range r.ids {
@@ -93,8 +93,7 @@ func (r *Recorder) ahead(ctx context.Context, t *task) (asked bool, err error) {
 	return true, r.c.Ahead(ctx, descs)
 }
 
-// names returns the names of a metric: those of the collector, and those by which
-// tasks know it.
+// names returns the names of a metric: the collector's, and those in tasks.
 func (r *Recorder) names(ctx context.Context, id pcp.PMID) []string {
 	names, err := r.c.NameAll(ctx, id)
 	if err != nil {
@@ -110,8 +109,8 @@ func (r *Recorder) names(ctx context.Context, id pcp.PMID) []string {
 	return names
 }
 
-// putLabels writes labels as they are now. A collector that has none to give is as
-// good as one without any.
+// putLabels writes the current labels. A collector that does not support labels
+// counts as one without labels.
 func (r *Recorder) putLabels(ctx context.Context, level pcp.LabelFlags, ident uint32) error {
 	sets, err := r.c.Labels(ctx, level, ident)
 	if lost(err) {
@@ -126,7 +125,7 @@ func (r *Recorder) putLabels(ctx context.Context, level pcp.LabelFlags, ident ui
 	return r.w.Labels(r.res.Time, level, ident, sets)
 }
 
-// labelsAgain writes those labels in the archive that are not what they were. The collector does not say
+// labelsAgain writes the labels that differ from those in the archive. The collector does not report
 // which have changed.
 func (r *Recorder) labelsAgain(ctx context.Context) error {
 	if err := r.putLabels(ctx, pcp.LabelContext, uint32(pcp.InDomNull)); err != nil {
@@ -177,14 +176,14 @@ func (r *Recorder) putTexts(ctx context.Context, d pcp.Desc) error {
 	return nil
 }
 
-// putInDom writes an instance domain if the record that is about to be written has
-// instances that the archive does not know, or others than the last one.
+// putInDom writes an instance domain if the next record has instances unknown to
+// the archive, or other instances than the last record.
 func (r *Recorder) putInDom(ctx context.Context, d pcp.Desc, insts []int32, changed bool) error {
 	old := r.indoms[d.InDom]
 	if old != nil && old.record == r.records {
 		return nil // it was written for this record
 	}
-	// Samples have the time of those before while the collector's clock is behind.
+	// Samples have the time of earlier ones while the collector's clock is behind.
 	again := old != nil && r.res.Time.Compare(old.at) <= 0
 	if old != nil && (again || !changed) && subset(insts, old.insts) {
 		return nil
@@ -230,7 +229,7 @@ func subset(a, of []int32) bool {
 	return true
 }
 
-// eventMetric writes the metadata of a metric that is in event records.
+// eventMetric writes the metadata of a metric in event records.
 func (r *Recorder) eventMetric(ctx context.Context, id pcp.PMID) error {
 	if _, ok := r.written[id]; ok {
 		return nil
@@ -249,11 +248,11 @@ func (r *Recorder) eventMetric(ctx context.Context, id pcp.PMID) error {
 	return r.putDesc(d, names)
 }
 
-// errChanged is why a recorder ends whose metrics are not what they were.
+// errChanged is the error of a recorder whose metrics have changed.
 var errChanged = errors.New("metrics are not what they were before the collector changed")
 
-// validate checks that the metrics of all tasks are what they were, when the
-// collector or one of its agents has begun anew.
+// validate checks that the metrics of all tasks are unchanged, when the
+// collector or one of its agents has restarted.
 func (r *Recorder) validate(ctx context.Context) error {
 	r.printf("%s: Validating metrics after PMCD state changed at %s\n", r.name, time.Now().Format(time.ANSIC))
 	bad := false
@@ -287,7 +286,7 @@ func (r *Recorder) validate(ctx context.Context) error {
 	return nil
 }
 
-// same reports whether a metric is what it was, and says what is different.
+// same reports whether a metric is unchanged, and logs differences.
 func (r *Recorder) same(ctx context.Context, m taskMetric, id pcp.PMID) bool {
 	if id == pcp.PMIDNull {
 		ids, err := r.c.LookupName(ctx, m.name)
@@ -350,7 +349,7 @@ func (r *Recorder) newNames(ctx context.Context) {
 	}
 }
 
-// adopt has a metric recorded while the recorder runs.
+// adopt starts recording a metric while the recorder runs.
 func (r *Recorder) adopt(s conf.Statement, name string, d pcp.Desc) {
 	t := r.task(s)
 	if _, ok := t.byName[name]; !ok {
@@ -363,7 +362,7 @@ func (r *Recorder) adopt(s conf.Statement, name string, d pcp.Desc) {
 	}
 }
 
-// reportSize says how large the records of a task are.
+// reportSize logs the size of a task's records.
 func (r *Recorder) reportSize(t *task, bytes int64, metrics int) {
 	if metrics > 1 {
 		r.printf("\nGroup [%d metrics", metrics)

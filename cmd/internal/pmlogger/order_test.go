@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// TestOrderOfRequests has a statement repeat what an earlier one asked for, after a third has forbidden it: which of
-// them counts is a matter of C's hash table, which reverses its lists with the eighth request.
+// TestOrderOfRequests has a statement repeat the request of an earlier one, after a third has forbidden it: the
+// order of C's hash table decides, which reverses its lists with the eighth request.
 func TestOrderOfRequests(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "socket")
 	stop := count(t, socket)

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// Why a Recorder ends by itself.
+// Reasons for a Recorder to end by itself.
 var (
 	ErrSampleLimit = errors.New("sample limit reached")
 	ErrByteLimit   = errors.New("byte limit reached")
@@ -24,26 +24,26 @@ var (
 // A logged is a metric whose metadata are in the archive.
 type logged struct {
 	desc pcp.Desc
-	// Instances in ascending order, InNull for a metric without an instance domain: those that
-	// any record has, and those that the last fetch had. Both may be memory of others.
+	// Instances in ascending order, InNull for a metric without an instance domain: those in
+	// any record, and those in the last fetch. Both may share memory.
 	seen, available []int32
 }
 
 // single is the instance of a metric without an instance domain.
 var single = []int32{pcp.InNull}
 
-// A loggedInDom is what the archive says of an instance domain.
+// A loggedInDom is the last record of an instance domain in the archive.
 type loggedInDom struct {
 	at     pcp.Timestamp
-	record int     // for which it was written, as the recorder counts them
+	record int     // record for which it was written, as the recorder counts them
 	insts  []int32 // in ascending order
 }
 
-// An instances is what instances a metric had in a record.
+// An instances lists the instances of a metric in a record.
 type instances struct {
-	record int          // the last one with any, as group counts them
-	of     *loggedInDom // where all of them are
-	order  []int32      // as they came; others may share it
+	record int          // last record with any, as group counts them
+	of     *loggedInDom // the domain with all of them
+	order  []int32      // unsorted; others may share it
 	sorted []int32
 }
 
@@ -63,11 +63,11 @@ func sameOrder(order []int32, pairs []byte) bool {
 	return true
 }
 
-// take takes the instances of a set, and returns those from before, sorted. Others may keep
-// what is sorted.
+// take stores the instances of a set, and returns the previous ones, sorted. The sorted
+// list may be retained.
 func (r *Recorder) take(l *instances, pairs []byte) (before []int32) {
 	before = l.sorted
-	// Metrics of a domain mostly have the same instances.
+	// Metrics of a domain usually have the same instances.
 	if m := r.taken; m != nil && sameOrder(m.order, pairs) {
 		l.order, l.sorted = m.order, m.sorted
 		return before
@@ -85,15 +85,15 @@ func (r *Recorder) take(l *instances, pairs []byte) (before []int32) {
 	return before
 }
 
-// same reports whether two lists are the same one.
+// same reports whether two lists are the same slice.
 func same(a, b []int32) bool {
 	return len(a) == len(b) && (a == nil) == (b == nil) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// equalLists reports whether two lists have the same numbers.
+// equalLists reports whether two lists are equal.
 func equalLists(a, b []int32) bool { return same(a, b) || slices.Equal(a, b) }
 
-// A labelKey says whose labels.
+// A labelKey identifies the owner of labels.
 type labelKey struct {
 	level pcp.LabelFlags
 	ident uint32
@@ -119,7 +119,7 @@ func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed in
 				return err
 			}
 			why = err
-			continue // as C: the next group finds the connection lost too, or makes it anew
+			continue // as in C: the next group finds the connection lost too, or reconnects
 		}
 		n, err := r.write(ctx, t, g, changes)
 		if lost(err) && ctx.Err() == nil { // before the record was written
@@ -150,7 +150,7 @@ func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed in
 	return r.limits()
 }
 
-// limits ends the recorder or the volume if there is enough in it.
+// limits ends the recorder or the volume at its limit.
 func (r *Recorder) limits() error {
 	_, at, _ := r.w.Position()
 	r.total++
@@ -173,8 +173,8 @@ func (r *Recorder) limits() error {
 	return nil
 }
 
-// newVolume starts a volume, and says why. Without space for it the old one goes on until
-// the next sample.
+// newVolume starts a volume, and logs the reason. Without space for it the old one
+// continues until the next sample.
 func (r *Recorder) newVolume(why string) error {
 	_, at, _ := r.w.Position()
 	if n := r.cfg.Size.Bytes; n > 0 && r.bytes+at >= n {
@@ -190,7 +190,7 @@ func (r *Recorder) newVolume(why string) error {
 	return nil
 }
 
-// fetch fetches a group into r.res. A connection that was lost is made anew first.
+// fetch fetches a group into r.res. It first restores a lost connection.
 func (r *Recorder) fetch(ctx context.Context, g *group) (wire.State, error) {
 	if r.lost {
 		if err := r.reconnect(ctx); err != nil {
@@ -216,8 +216,8 @@ func (r *Recorder) fetch(ctx context.Context, g *group) (wire.State, error) {
 	return changes, nil
 }
 
-// profile makes the profile that of a group, unless it is. One that changes goes to the collector with
-// the next fetch.
+// profile sets the profile of a group, unless it is set already. The change is sent with the next
+// fetch.
 func (r *Recorder) profile(g *group) error {
 	if r.profiled == g && !g.changed {
 		return nil
@@ -237,7 +237,7 @@ func (r *Recorder) profile(g *group) error {
 	return nil
 }
 
-// disconnected notes that the collector is gone, once.
+// disconnected records the loss of the collector, once.
 func (r *Recorder) disconnected(err error) {
 	if r.lost {
 		return
@@ -250,8 +250,8 @@ func (r *Recorder) disconnected(err error) {
 	r.printf("%s: Lost connection to PMCD on \"%s\" at %s\n", r.name, r.host, time.Now().Format(time.ANSIC))
 }
 
-// reconnect makes a lost connection anew. Values before and after are not related:
-// a mark says so.
+// reconnect restores a lost connection. Values before and after are not related:
+// it writes a mark between them.
 func (r *Recorder) reconnect(ctx context.Context) error {
 	if err := r.c.Reconnect(ctx); err != nil {
 		return err
@@ -273,7 +273,7 @@ func (r *Recorder) mark() error {
 	return r.w.Mark(t)
 }
 
-// write writes r.res, after the metadata that it needs. It returns the length of the
+// write writes r.res, after the required metadata. It returns the length of the
 // record.
 func (r *Recorder) write(ctx context.Context, t *task, g *group, changes wire.State) (int64, error) {
 	res := &r.res
@@ -283,13 +283,13 @@ func (r *Recorder) write(ctx context.Context, t *task, g *group, changes wire.St
 		res.Time = r.last
 	}
 	if mark := r.last.Add(archive.MarkGap); changes&wire.AddAgent != 0 && res.Time.Compare(mark) < 0 {
-		res.Time = mark // it comes after the mark
+		res.Time = mark // after the mark
 	}
 	events, err := r.prepare(g)
 	if err != nil {
 		return 0, err
 	}
-	// Values are valid until the next request, and metadata need requests: the record is made
+	// Values are valid until the next request, and metadata need requests: encode the record
 	// first.
 	if err := r.encode(); err != nil {
 		return 0, err
@@ -349,7 +349,7 @@ func (r *Recorder) writeMeta(ctx context.Context, t *task, g *group, id pcp.PMID
 	last.record = g.records
 	of := r.indoms[m.desc.InDom]
 	if again && m.available != nil && last.of == of && last.equal(pairs) {
-		return nil // nothing is new, as most often
+		return nil // usually nothing is new
 	}
 	before := r.take(last, pairs)
 	if !again {
@@ -366,7 +366,7 @@ func (r *Recorder) writeMeta(ctx context.Context, t *task, g *group, id pcp.PMID
 	return nil
 }
 
-// encode makes the record of what was fetched, with room for its length words.
+// encode encodes the fetched values as a record, with room for its length words.
 func (r *Recorder) encode() (err error) {
 	version := r.w.Label().Version
 	b := append(r.record[:0], 0, 0, 0, 0)
@@ -384,8 +384,8 @@ func (r *Recorder) encode() (err error) {
 // body returns the contents of the record.
 func (r *Recorder) body() []byte { return r.record[4 : len(r.record)-4] }
 
-// steady reports whether the record has nothing that the archive does not know, and each metric
-// has the instances that it had in the last record.
+// steady reports whether the record has only metrics and instances that the archive knows, and
+// each metric has the instances of the last record.
 func (r *Recorder) steady(g *group) bool {
 	r.scan.Start(r.body(), r.w.Label().Version)
 	for i := 0; r.scan.Next(); i++ {
@@ -422,7 +422,7 @@ func (r *Recorder) put() (int64, error) {
 		return 0, err
 	}
 	now, after, _ := r.w.Position()
-	if now != vol { // the format's limit, or that of the system
+	if now != vol { // a limit of the format or the system
 		r.bytes += before
 		before = int64(archive.LabelSize(r.w.Label().Version))
 	}
@@ -430,7 +430,7 @@ func (r *Recorder) put() (int64, error) {
 	return after - before, nil
 }
 
-// changed does what changes of the collector ask for.
+// changed handles changes at the collector.
 func (r *Recorder) changed(ctx context.Context, changes wire.State) error {
 	if changes&wire.LabelChange != 0 {
 		if err := r.labelsAgain(ctx); err != nil {
@@ -443,16 +443,16 @@ func (r *Recorder) changed(ctx context.Context, changes wire.State) error {
 	if changes&wire.AddAgent == 0 {
 		return nil
 	}
-	// Metrics of an agent that was started may have lost what they counted.
+	// Metrics of a restarted agent may have lost their counts.
 	if err := r.validate(ctx); err != nil {
 		return err
 	}
 	return r.mark()
 }
 
-// prepare gives the sets of r.res the numbers that they have in an archive, and notes in r.ids
-// those that the collector has. It returns the metrics in event records whose metadata the
-// archive lacks.
+// prepare replaces the metric numbers in r.res with those of the archive, and stores the
+// collector's in r.ids. It returns the metrics in event records whose metadata the archive
+// lacks.
 func (r *Recorder) prepare(g *group) ([]pcp.PMID, error) {
 	if r.raw.Sets > 0 {
 		r.ids = append(r.ids[:0], g.ids...)
@@ -483,7 +483,7 @@ func (r *Recorder) prepare(g *group) ([]pcp.PMID, error) {
 	return events, nil
 }
 
-// typeOf returns the type of a metric that is recorded.
+// typeOf returns the type of a recorded metric.
 func (r *Recorder) typeOf(id pcp.PMID) pcp.Type {
 	if q := r.requests[id]; len(q) > 0 {
 		return q[0].desc.Type

@@ -17,95 +17,94 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A Config says how a Recorder records.
+// A Config configures a Recorder.
 type Config struct {
 	// Archive is the base name of the archive, which must not exist.
 	Archive string
-	// URL, if not "", is where the archive goes in the end; its prologue names it in place of the path.
+	// URL, if not "", is the final destination of the archive; its prologue has the URL in place of the path.
 	URL string
-	// Version is that of the archive; 0 means archive.Version3.
+	// Version is the archive version; 0 means archive.Version3.
 	Version int
-	// Host is the name of the host in the label; "" means what the collector says.
+	// Host is the host name in the label; "" means the collector's.
 	Host string
-	// Interval is what "default" means in a configuration; 0 means a minute.
+	// Interval is the "default" interval of a configuration; 0 means a minute.
 	Interval time.Duration
-	// Volume says when the next volume starts, Size when the recorder ends.
+	// Volume limits a volume, Size the whole recording.
 	Volume, Size Size
-	// End is when the recorder ends; the zero Time means not.
+	// End is the end of the recording; the zero Time means no end.
 	End time.Time
-	// Report has the sizes of records reported when they are first written.
+	// Report enables messages with the sizes of records when they are first written.
 	Report bool
-	// Port is where the recorder can be controlled, and LoggerHost where it runs, for the
-	// prologue; "" means the name of this host.
+	// Port is the recorder's control port, and LoggerHost its host, for the prologue; ""
+	// means the name of this host.
 	Port       int
 	LoggerHost string
-	// Full is called when the file system is full or a quota is used up, and each time it
-	// still is: in the goroutine of Run, so that it must not wait. May be nil. The recorder
-	// goes on in any case: it keeps some megabytes in memory, drops samples that come then,
-	// and tries again with each sample.
+	// Full is called when the file system is full or a quota is used up, and again while it
+	// still is. It is called in the goroutine of Run, so it must not block. It may be nil.
+	// The recorder continues in any case: it keeps some megabytes in memory, drops further
+	// samples, and retries with each sample.
 	Full func(err error)
-	// Meant returns what to add to the message about a name that no metric has, such as a name that is spelt
-	// almost so. Nil adds nothing.
+	// Meant returns a hint for the message about an unknown name, such as a similar name. Nil adds nothing.
 	Meant func(ctx context.Context, c *pmapi.Context, name string) string
-	// Log gets messages, in the words of pmlogger. Nil discards them.
+	// Log receives messages, in the words of pmlogger. Nil discards them.
 	Log io.Writer
-	// Hold is how many bytes may wait in memory, at most, while the file system is full; 0 means
+	// Hold is the maximum number of bytes kept in memory while the file system is full; 0 means
 	// 8 MB.
 	Hold int64
-	// Turn bounds what many recorders do at once; nil does not.
+	// Turn limits concurrent work of many recorders; nil does not.
 	Turn Turn
-	// Sampled, if not nil, is called after each sample of a task, by the goroutine of Run.
+	// Sampled, if not nil, is called after each sample of a task, in the goroutine of Run.
 	Sampled func(Sample)
 }
 
-// A Recorder writes an archive of what it fetches from a context. It is for one
-// goroutine, but for Call.
+// A Recorder writes an archive of the metrics of a context. It must be used by
+// one goroutine, except for Call.
 type Recorder struct {
 	cfg  Config
 	c    *pmapi.Context
 	host string
-	name string // of the program, in messages
+	name string // program name in messages
 
 	tasks    []*task
 	roots    []root
 	requests map[pcp.PMID][]*request
-	entries  int                 // of requests
-	buckets  int                 // that C's table would have
-	known    map[string]pcp.Desc // of names, while a configuration is read
+	entries  int                 // number of requests
+	buckets  int                 // size of C's hash table
+	known    map[string]pcp.Desc // by name, while a configuration is read
 
 	w       *archive.Writer
 	written map[pcp.PMID]*logged
 	indoms  map[pcp.InDom]*loggedInDom
 	records int                // of all groups
-	labels  map[labelKey]bool  // whose were asked for
-	texts   map[pcp.InDom]bool // whose were written
+	labels  map[labelKey]bool  // levels that were requested
+	texts   map[pcp.InDom]bool // domains whose texts were written
 	res     pcp.Result
 	ids     []pcp.PMID     // of the sets of res, as the collector has them
 	meta    []byte         // a record of the metadata
-	raw     wire.RawResult // what was fetched, if it has any sets; else it is in res
+	raw     wire.RawResult // the fetched values, if it has any sets; otherwise they are in res
 
-	profiled *group // whose profile the context has
-	record   []byte // res or raw as it goes to the archive
+	profiled *group // the group whose profile the context has
+	record   []byte // res or raw encoded for the archive
 	scan     archive.SetScanner
-	taken    *instances    // what a metric was found to have last
-	lists    noted         // what note did last
-	last     pcp.Timestamp // of the last record
-	lost     bool          // there is no connection
+	taken    *instances    // the instances last stored by take
+	lists    noted         // cache of note
+	last     pcp.Timestamp // time of the last record
+	lost     bool          // the connection is lost
 	samples  int           // so far in the volume
 	total    int           // so far
 	started  time.Time
-	volume   time.Time // when the next volume is due
+	volume   time.Time // time when the next volume is due
 	bytes    int64     // in earlier volumes
-	full     bool      // the file system is
-	dropped  int       // samples since it is full
-	hold     int64     // how much may wait for space in memory
+	full     bool      // the file system is full
+	dropped  int       // samples dropped since it is full
+	hold     int64     // limit of bytes held in memory
 
 	calls chan func() // of Call
-	stop  error       // why Run ends after a call
+	stop  error       // error for Run to return after a call
 	ended chan struct{}
 }
 
-// New returns a Recorder of what c has. Nothing is written before Run.
+// New returns a Recorder for the metrics of c. It writes nothing before Run.
 func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Recorder, error) {
 	if cfg.Interval == 0 {
 		cfg.Interval = time.Minute
@@ -134,17 +133,17 @@ func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Recorder, error) {
 
 func (r *Recorder) printf(format string, args ...any) { fmt.Fprintf(r.cfg.Log, format, args...) }
 
-// warn says what is wrong with a place in the configuration.
+// warn logs a problem at a place in the configuration.
 func (r *Recorder) warn(p conf.Place, msg string) {
 	r.printf("Warning [%s, line %d]\n%s\n", p.File, p.Line, msg)
 }
 
-// lost reports whether an error means that the collector is gone.
+// lost reports whether an error means that the connection to the collector is lost.
 func lost(err error) bool { return errors.Is(err, pcp.ErrIPC) }
 
-// Configure takes in a configuration, after the preprocessor. Metrics that do not exist are
-// reported, and recorded if they appear below a name that is there. The error is a
-// *conf.Error for a mistake.
+// Configure applies a configuration, after the preprocessor. Unknown metrics are reported,
+// and recorded if they appear later below an existing name. The error is a *conf.Error for
+// a mistake.
 func (r *Recorder) Configure(ctx context.Context, config io.Reader, name string) ([]conf.Access, error) {
 	r.known = make(map[string]pcp.Desc)
 	defer func() { r.known = nil }()
@@ -180,8 +179,8 @@ func (r *Recorder) zone(ctx context.Context) (t pcp.Timestamp, zone, info string
 	return res.Time, zone, info, zone != ""
 }
 
-// logger is what the prologue and the epilogue of an archive say. If t is not nil, it is
-// set to the collector's time.
+// logger returns the contents of an archive's prologue and epilogue. If t is not nil, it
+// is set to the collector's time.
 func (r *Recorder) logger(ctx context.Context, base string, t *pcp.Timestamp) *archive.Logger {
 	path, err := filepath.Abs(base)
 	if err != nil {
@@ -217,13 +216,13 @@ func (r *Recorder) logger(ctx context.Context, base string, t *pcp.Timestamp) *a
 	return l
 }
 
-// Run records until ctx is done, the end comes, or an error. It closes the archive in
-// each case. It is called once.
+// Run records until ctx is done, the end is reached, or an error occurs. It closes
+// the archive in each case. It must be called once.
 func (r *Recorder) Run(ctx context.Context) error {
 	defer close(r.ended)
 	r.cfg.Turn.Take()
 	defer r.cfg.Turn.Give()
-	// What ends the archive is still to be asked and written when ctx is done.
+	// The epilogue needs requests and writes after ctx is done.
 	after := context.WithoutCancel(ctx)
 	if r.w == nil {
 		if err := r.create(after); err != nil {
@@ -236,7 +235,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 }
 
 // start schedules the tasks: those of one sample at once, the others a little later,
-// so that what is recorded once comes first.
+// so that metrics recorded once are first.
 func (r *Recorder) start(now time.Time) {
 	r.started = now
 	for _, t := range r.tasks {
@@ -247,7 +246,7 @@ func (r *Recorder) start(now time.Time) {
 	}
 }
 
-// blink is how long the first samples wait for those that are taken once.
+// blink is the delay of the first samples after those taken once.
 const blink = 20 * time.Millisecond
 
 func (r *Recorder) schedule(t *task, now time.Time) {
@@ -260,11 +259,11 @@ func (r *Recorder) schedule(t *task, now time.Time) {
 	}
 }
 
-// ErrEnded is what Call returns for a recorder that has ended.
+// ErrEnded is the error of Call for a recorder that has ended.
 var ErrEnded = errors.New("the recorder has ended")
 
-// Call has the goroutine of Run call f, between two samples, and waits until it has. f may
-// use all of r. The error is that of ctx, or ErrEnded; then f was not called, and will not be.
+// Call calls f in the goroutine of Run, between two samples, and waits until it returns. f may
+// use all of r. The error is that of ctx, or ErrEnded; then f is never called.
 func (r *Recorder) Call(ctx context.Context, f func()) error {
 	done := make(chan struct{})
 	call := func() {
@@ -282,7 +281,7 @@ func (r *Recorder) Call(ctx context.Context, f func()) error {
 	}
 }
 
-// next returns when something is due.
+// next returns the time of the next action.
 func (r *Recorder) next() (time.Time, bool) {
 	var at time.Time
 	sooner := func(t time.Time) {
@@ -298,7 +297,7 @@ func (r *Recorder) next() (time.Time, bool) {
 	return at, !at.IsZero()
 }
 
-// end returns when the recorder ends, the zero Time if never.
+// end returns the end of the recording, the zero Time if there is none.
 func (r *Recorder) end() time.Time {
 	at := r.cfg.End
 	if d := r.cfg.Size.Time; d > 0 {
@@ -331,7 +330,7 @@ func (r *Recorder) loop(ctx context.Context) error {
 		}
 		at, ok := r.next()
 		if !ok {
-			at = time.Now().Add(time.Hour) // there is nothing to do but to wait for ctx
+			at = time.Now().Add(time.Hour) // only ctx can end the wait
 		}
 		wait := time.Until(at)
 		if wait > restful {
@@ -341,10 +340,10 @@ func (r *Recorder) loop(ctx context.Context) error {
 	}
 }
 
-// restful is how long a recorder must have nothing to do to give back the memory of its next sample.
+// restful is the idle time from which a recorder releases the memory for its next sample.
 const restful = 5 * time.Second
 
-// rest gives back memory that the next sample takes again. Of many recorders few are at work.
+// rest releases memory that the next sample allocates again. Of many recorders few are active at a time.
 func (r *Recorder) rest() {
 	r.c.Rest()
 	r.w.Rest()
@@ -352,7 +351,7 @@ func (r *Recorder) rest() {
 	r.raw, r.scan = wire.RawResult{}, archive.SetScanner{}
 }
 
-// work does what is due.
+// work executes the actions that are due.
 func (r *Recorder) work(ctx context.Context, now time.Time) error {
 	if at := r.end(); !at.IsZero() && !now.Before(at) {
 		return ErrRunTime
@@ -366,7 +365,7 @@ func (r *Recorder) work(ctx context.Context, now time.Time) error {
 		case t.Interval == 0:
 			t.due = time.Time{}
 		default:
-			// A sample that is missed is not made up for.
+			// A missed sample is not made up for.
 			late := now.Sub(t.due)
 			missed = int(late / t.Interval)
 			t.due = t.due.Add(late.Truncate(t.Interval) + t.Interval)
@@ -385,7 +384,7 @@ func (r *Recorder) work(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// finish writes what ends an archive, and closes it.
+// finish writes the epilogue of an archive, and closes it.
 func (r *Recorder) finish(ctx context.Context) error {
 	err := r.w.WriteEpilogue(r.epilogue(ctx))
 	if err != nil {
@@ -394,25 +393,25 @@ func (r *Recorder) finish(ctx context.Context) error {
 	return r.w.Close()
 }
 
-// Host returns the name of the host whose metrics are recorded.
+// Host returns the name of the recorded host.
 func (r *Recorder) Host() string { return r.host }
 
-// End sets when the recorder ends (Config.End).
+// End sets the end of the recording (Config.End).
 func (r *Recorder) End(t time.Time) { r.cfg.End = t }
 
-// Bytes returns how much data the archive has so far, in all volumes. It is for the function
-// that Call calls.
+// Bytes returns the size of the archive's data so far, in all volumes. It may be called only
+// from the function passed to Call.
 func (r *Recorder) Bytes() int64 {
 	_, n, _ := r.w.Position()
 	return r.bytes + n
 }
 
-// SetPort sets where the recorder can be controlled (Config.Port).
+// SetPort sets the control port (Config.Port).
 func (r *Recorder) SetPort(port int) { r.cfg.Port = port }
 
-// Create makes the archive, as Run does otherwise, for programs that show it to others before
-// they call Run.
+// Create creates the archive, as Run would otherwise, for programs that need it before they
+// call Run.
 func (r *Recorder) Create(ctx context.Context) error { return r.create(ctx) }
 
-// Archive returns the base name of the archive that is written.
+// Archive returns the base name of the current archive.
 func (r *Recorder) Archive() string { return r.cfg.Archive }

@@ -20,14 +20,14 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A world is what the agent of a test has: how many instances, and of which type
-// its metric is.
+// A world configures the agent of a test: the number of instances, and the type
+// of its metric.
 type world struct {
 	instances atomic.Int32
 	typ       pcp.Type
 }
 
-// serve starts a collector with an agent, and returns how to stop it.
+// serve starts a collector with an agent, and returns a function that stops it.
 func serve(t *testing.T, socket string, w *world) (stop func()) {
 	t.Helper()
 	indom := &pmda.InDom{Serial: 1, List: func(context.Context) ([]pcp.Instance, error) {
@@ -67,7 +67,7 @@ func serve(t *testing.T, socket string, w *world) (stop func()) {
 	}
 }
 
-// A said keeps what a recorder says, and can be waited for.
+// A said collects the log of a recorder, and lets tests wait for a line.
 type said struct {
 	text chan string
 	all  strings.Builder
@@ -78,7 +78,7 @@ func (l *said) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// wait waits until the recorder has said something.
+// wait waits for a text in the log.
 func (l *said) wait(t *testing.T, what string) {
 	t.Helper()
 	for !strings.Contains(l.all.String(), what) {
@@ -121,7 +121,7 @@ func record(t *testing.T, socket, config string, cfg pmlogger.Config) (l *said, 
 	return l, done
 }
 
-// TestReconnect stops the collector and starts it again: a mark divides the records.
+// TestReconnect stops the collector and restarts it: a mark divides the records.
 func TestReconnect(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "socket")
@@ -179,7 +179,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// TestChanged has a metric come back with another type: the recorder ends.
+// TestChanged changes the type of a metric: the recorder ends.
 func TestChanged(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "socket")
@@ -202,8 +202,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestNewNames has a metric appear while the recorder runs, of strings, which are valid until
-// the next request.
+// TestNewNames adds a metric while the recorder runs, of strings, which are valid until the
+// next request.
 func TestNewNames(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "socket")
@@ -286,7 +286,7 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
-// TestCall has a recorder that waits for its next sample do something else.
+// TestCall calls a function in a recorder that waits for its next sample.
 func TestCall(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "socket")
 	serve(t, socket, new(world{typ: pcp.TypeU32}))

@@ -13,17 +13,17 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// Rotate ends the archive with its epilogue and goes on in a new one with that base name,
-// which must not exist. It is called in the goroutine of Run, as by Call.
+// Rotate ends the archive with its epilogue and continues in a new one with that base
+// name, which must not exist. It must be called in the goroutine of Run, as by Call.
 //
-// No sample is lost or late. What is recorded once is recorded again, and the new archive
-// gets all metadata anew: it can be read without the old one. It starts later than the old
-// one ends; if the collector is the same, pmlogextract joins the two without a mark. Samples
-// and bytes of volumes count from zero, those of Config.Size go on.
+// No sample is lost or late. Metrics recorded once are recorded again, and all metadata are
+// written to the new archive: it can be read without the old one. It starts after the end of
+// the old one; if the collector is the same, pmlogextract joins the two without a mark.
+// Samples and bytes of volumes count from zero, those of Config.Size continue.
 //
-// If the new archive cannot be made, Rotate returns an error, there are no files of it, and
-// the recorder goes on in the old one. What is wrong with the end of the old one is said in
-// the log: it reads up to its last complete record.
+// If the new archive cannot be created, Rotate returns an error, leaves no files, and the
+// recorder continues in the old one. Errors at the end of the old archive are logged: it
+// can be read up to its last complete record.
 func (r *Recorder) Rotate(ctx context.Context, base string) error {
 	if r.w == nil {
 		return errNotRunning
@@ -34,7 +34,7 @@ func (r *Recorder) Rotate(ctx context.Context, base string) error {
 		}
 		return fmt.Errorf("rotate: %w", err)
 	}
-	// What waits in memory for space belongs to the old one.
+	// Data held in memory belongs to the old archive.
 	err := r.w.Flush()
 	if e := r.noted(err); e != nil || err != nil {
 		return fmt.Errorf("rotate: %w", err)
@@ -78,7 +78,7 @@ var (
 	errInvalid    = -pcp.Error(syscall.EINVAL)
 )
 
-// samePath reports whether two base names are of one archive.
+// samePath reports whether two base names are of the same archive.
 func samePath(a, b string) (bool, error) {
 	a, err := filepath.Abs(a)
 	if err != nil {
@@ -88,7 +88,7 @@ func samePath(a, b string) (bool, error) {
 	return a == b, err
 }
 
-// create makes the first archive.
+// create creates the first archive.
 func (r *Recorder) create(ctx context.Context) error {
 	w, start, err := r.begin(ctx, r.cfg.Archive, pcp.Timestamp{}, archive.Label{})
 	if err != nil {
@@ -98,8 +98,8 @@ func (r *Recorder) create(ctx context.Context) error {
 	return nil
 }
 
-// begin makes an archive and writes its prologue, which is not before a time. Without a
-// collector to ask, the zone is that of another label.
+// begin creates an archive and writes its prologue, not before a given time. If the
+// collector cannot be asked, the zone is that of another label.
 func (r *Recorder) begin(ctx context.Context, base string, from pcp.Timestamp, other archive.Label) (*archive.Writer, pcp.Timestamp, error) {
 	label := archive.Label{
 		PID: int32(os.Getpid()), Host: r.host, Version: r.cfg.Version,
@@ -128,7 +128,7 @@ func (r *Recorder) begin(ctx context.Context, base string, from pcp.Timestamp, o
 	return w, now, nil
 }
 
-// epilogue returns what ends the archive, and its time.
+// epilogue returns the epilogue of the archive, and its time.
 func (r *Recorder) epilogue(ctx context.Context) (pcp.Timestamp, *archive.Logger) {
 	t := r.last.Add(archive.MarkGap)
 	l := r.logger(ctx, r.cfg.Archive, &t)

@@ -19,7 +19,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// count serves an agent whose metric count.fetched says how often it was fetched, from 1.
+// count serves an agent whose metric count.fetched is the number of its fetches, from 1.
 func count(t *testing.T, socket string) (stop func()) {
 	t.Helper()
 	n := uint64(0)
@@ -58,8 +58,8 @@ func count(t *testing.T, socket string) (stop func()) {
 	}
 }
 
-// TestRotate has a recorder go on in new archives: each has all metadata and what is recorded
-// once, and all of them together have each sample, with no mark between.
+// TestRotate has a recorder continue in new archives: each has all metadata and the metrics
+// recorded once, and all of them together have each sample, with no mark between.
 func TestRotate(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) { testRotate(t, version) })
@@ -137,8 +137,8 @@ func testRotate(t *testing.T, version int) {
 	}
 }
 
-// checkRotated checks that an archive has all it needs to be read alone, and the samples from
-// a number on. It returns the number of the next sample.
+// checkRotated checks that an archive can be read alone, and has the samples from a number
+// on. It returns the number of the next sample.
 func checkRotated(t *testing.T, base string, next uint64) uint64 {
 	t.Helper()
 	a, err := archive.Open(base)

@@ -8,10 +8,10 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 )
 
-// A Turn bounds what many recorders of a process do at the same time: a Recorder takes
-// its turn before it works and gives it back when there is nothing to do. Both are called
-// by the goroutine of Run alone. While a request is on its way the turn is still taken; the
-// connection that [pmapi.Dialer] makes is where to give it back for that time.
+// A Turn limits the concurrent work of many recorders in a process: a Recorder takes its
+// turn before it works and gives it back when it is idle. Only the goroutine of Run calls
+// both. A Recorder keeps its turn while it waits for an answer; the connection from
+// [pmapi.Dialer] can release the turn for that time.
 type Turn interface {
 	Take()
 	Give()
@@ -22,26 +22,25 @@ type noTurn struct{}
 func (noTurn) Take() {}
 func (noTurn) Give() {}
 
-// A Sample says what became of a sample of a task, for Config.Sampled.
+// A Sample describes a sample of a task, for Config.Sampled.
 type Sample struct {
-	Due  time.Time     // when it was to be taken
-	Done time.Time     // when it was written
-	Time pcp.Timestamp // what the collector says, of the last record written
-	// Missed is how many samples before it were left out, because the one before took
-	// so long.
+	Due  time.Time     // time when it was due
+	Done time.Time     // time when it was written
+	Time pcp.Timestamp // collector's time of the last record written
+	// Missed is the number of samples dropped before it, because the one before took
+	// too long.
 	Missed int
-	// Interval is that of the task, 0 for what is recorded once.
+	// Interval is the task's interval, 0 for metrics recorded once.
 	Interval time.Duration
-	// Records is the length of its records; 0 if nothing was written.
+	// Records is the length of its records; 0 if none was written.
 	Records int64
-	// Bytes is the length of all volumes so far and of the metadata of the archive.
+	// Bytes is the size of all volumes so far and of the archive's metadata.
 	Bytes int64
-	// Daily is how much the records of a day are together, those of all tasks, if they go on to be
-	// as long as the last ones.
+	// Daily is the size of a day's records of all tasks, estimated from the last ones.
 	Daily int64
-	// All reports whether each task with an interval has had a sample, so that Daily is all.
+	// All reports whether each task with an interval has had a sample, so that Daily is complete.
 	All bool
-	// Err is why a part of it, or all, was not recorded; the recorder goes on.
+	// Err is the reason why the sample, or a part of it, was not recorded; the recorder continues.
 	Err error
 }
 
@@ -64,8 +63,8 @@ func (r *Recorder) report(t *task, due time.Time, missed int, records int64, err
 	})
 }
 
-// ConfigureFrom is Configure with a configuration that was read before, by [conf.Read].
-// Many recorders can share it. The metrics that it names are looked up with few requests.
+// ConfigureFrom is Configure with a configuration parsed by [conf.Read]. Many recorders
+// can share it. It looks up the metrics with few requests.
 func (r *Recorder) ConfigureFrom(ctx context.Context, c *conf.Config) error {
 	r.known = make(map[string]pcp.Desc)
 	defer func() { r.known = nil }()
@@ -83,8 +82,8 @@ func (r *Recorder) ConfigureFrom(ctx context.Context, c *conf.Config) error {
 	return nil
 }
 
-// lookUp notes the descriptors of the names in a configuration that are metrics. The
-// others are left to be looked up one by one, which says what is wrong with each.
+// lookUp caches the descriptors of the metrics named in a configuration. Other names
+// are looked up one by one later, with a message for each failure.
 func (r *Recorder) lookUp(ctx context.Context, c *conf.Config) error {
 	var names []string
 	for _, g := range c.Groups {
@@ -95,8 +94,8 @@ func (r *Recorder) lookUp(ctx context.Context, c *conf.Config) error {
 	return r.learn(ctx, names)
 }
 
-// learn notes the descriptors of those names that are metrics. It returns an error only if the
-// collector cannot be asked.
+// learn caches the descriptors of those names that are metrics. It returns an error only if
+// the collector cannot be reached.
 func (r *Recorder) learn(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -127,6 +126,6 @@ func (r *Recorder) learn(ctx context.Context, names []string) error {
 	return nil
 }
 
-// Metrics returns how many metrics are recorded, of those that the configuration names. It is for
-// the goroutine of Run, or before it.
+// Metrics returns the number of recorded metrics, of those in the configuration. It must be
+// called in the goroutine of Run, or before Run.
 func (r *Recorder) Metrics() int { return len(r.requests) }

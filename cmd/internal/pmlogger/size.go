@@ -10,8 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// A Size is how much may be recorded, by one of three measures. The zero Size does not
-// limit anything.
+// A Size limits a recording by one of three measures. The zero Size is no limit.
 type Size struct {
 	Samples int   // of all tasks together
 	Bytes   int64 // of volumes
@@ -19,7 +18,7 @@ type Size struct {
 }
 
 // ParseSize parses the argument of an option: "40" are samples; "40b", "40kbytes",
-// "2mb" and "1g" bytes; what is neither is an interval as in "10 minutes".
+// "2mb" and "1g" bytes; any other text is an interval as in "10 minutes".
 func ParseSize(s string) (Size, error) {
 	text := strings.TrimLeft(s, " \t\n\v\f\r")
 	text = strings.TrimPrefix(text, "+")

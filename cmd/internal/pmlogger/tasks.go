@@ -10,35 +10,35 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 )
 
-// A task is the metrics that are recorded in the same state at the same interval.
+// A task is a set of metrics recorded in the same state at the same interval.
 type task struct {
 	conf.Statement
 	metrics []taskMetric
-	byName  map[string]int // in metrics
+	byName  map[string]int // index in metrics
 	byID    map[pcp.PMID]int
 	groups  []*group
-	// valid is how many requests were accepted. A task without one is not scheduled.
+	// valid is the number of accepted requests. A task without one is not scheduled.
 	valid   int
-	derived int       // how many of metrics are derived
+	derived int       // number of metrics that are derived
 	due     time.Time // zero if not scheduled
-	sized   bool      // its size was reported
+	sized   bool      // its size was logged
 	records int64     // length of its last records
 }
 
-// A taskMetric is a metric that a task was asked to record, whether it does or not.
+// A taskMetric is a metric of a task's statement, whether it is recorded or not.
 type taskMetric struct {
 	name string
 	desc pcp.Desc
 }
 
-// A Fetch is a task, as Fetches has it: how often its metrics are recorded, 0 for those that are not by themselves, and how many
-// are in each of the groups that are fetched together.
+// A Fetch describes a task for Fetches: the interval of its metrics, 0 for none, and the number of metrics in each
+// group fetched together.
 type Fetch struct {
 	Interval time.Duration
 	Groups   []int
 }
 
-// Fetches returns which metrics are fetched together. It is for before Run.
+// Fetches returns the metrics that are fetched together. It must be called before Run.
 func (r *Recorder) Fetches() []Fetch {
 	var list []Fetch
 	for _, t := range r.tasks {
@@ -51,15 +51,15 @@ func (r *Recorder) Fetches() []Fetch {
 	return list
 }
 
-// A root is a name that can stand for more metrics tomorrow than today, and how
-// they are to be recorded.
+// A root is a name below which metrics may appear later, and how to record
+// them.
 type root struct {
 	name string
 	conf.Statement
 }
 
-// conflict returns why a statement cannot change what another task records of a
-// metric, "" if it can.
+// conflict returns the reason why a statement cannot change another task's
+// recording of a metric, "" if it can.
 func conflict(old, s conf.State) string {
 	if !old.Mandatory || s.Mandatory || s.Maybe {
 		return ""
@@ -68,7 +68,7 @@ func conflict(old, s conf.State) string {
 	return fmt.Sprintf("Request for (advisory) %s conflicts with current (mandatory) %s state", state[s.On], state[old.On])
 }
 
-// task returns the task for a statement. A new one comes last.
+// task returns the task for a statement. A new task is added at the end.
 func (r *Recorder) task(s conf.Statement) *task {
 	for _, t := range r.tasks {
 		if t.Statement == s {
@@ -84,8 +84,8 @@ func newTask(s conf.Statement) *task {
 	return &task{Statement: s, byName: make(map[string]int), byID: make(map[pcp.PMID]int)}
 }
 
-// configure takes in the metric of a statement. What cannot be recorded is said in
-// the log; an error is one that ends the recorder.
+// configure adds the metric of a statement. It logs metrics that cannot be
+// recorded; an error ends the recorder.
 func (r *Recorder) configure(ctx context.Context, s conf.Statement, m conf.Metric) error {
 	t := r.task(s)
 	if _, ok := t.byName[m.Name]; ok {
@@ -119,7 +119,7 @@ func (r *Recorder) configure(ctx context.Context, s conf.Statement, m conf.Metri
 	return nil
 }
 
-// addRoot remembers a name that is not a metric. The first statement counts.
+// addRoot remembers a name that is not a metric. The first statement wins.
 func (r *Recorder) addRoot(name string, s conf.Statement) {
 	if !slices.ContainsFunc(r.roots, func(x root) bool { return x.name == name }) {
 		r.roots = append(r.roots, root{name, s})
@@ -141,7 +141,7 @@ func (r *Recorder) leaves(ctx context.Context, name string) (names []string, lea
 	return names, len(names) == 1 && names[0] == name, nil
 }
 
-// describe looks up a metric. Many in a row are looked up with few requests.
+// describe looks up a metric. Many names are looked up in advance with few requests.
 func (r *Recorder) describe(ctx context.Context, name string) (pcp.Desc, string, error) {
 	if d, ok := r.known[name]; ok {
 		return d, "", nil
@@ -160,7 +160,7 @@ func (r *Recorder) describe(ctx context.Context, name string) (pcp.Desc, string,
 	return d, "", nil
 }
 
-// activate has a task record a metric, with the instances that m names.
+// activate starts recording a metric in a task, with the instances of m.
 func (r *Recorder) activate(ctx context.Context, t *task, name string, m *conf.Metric) error {
 	i, ok := t.byName[name]
 	if !ok {
@@ -193,7 +193,7 @@ func (r *Recorder) activate(ctx context.Context, t *task, name string, m *conf.M
 	return nil
 }
 
-// add notes a metric in a task, and returns its place in metrics.
+// add adds a metric to a task, and returns its index in metrics.
 func (t *task) add(name string, d pcp.Desc) int {
 	i := len(t.metrics)
 	t.metrics = append(t.metrics, taskMetric{name, d})
@@ -207,7 +207,7 @@ func (t *task) add(name string, d pcp.Desc) int {
 	return i
 }
 
-// request has a task record a metric from now on.
+// request starts recording a metric in a task.
 func (r *Recorder) request(t *task, d pcp.Desc, insts []int32) *request {
 	q := &request{desc: d, insts: insts, task: t}
 	t.groups = place(t.groups, q)
@@ -215,9 +215,8 @@ func (r *Recorder) request(t *task, d pcp.Desc, insts []int32) *request {
 	return q
 }
 
-// remember puts a request into the table. Which of several requests for a metric counts is a matter of their
-// order, so it is that of C's hash table: the newest one is first, and when the table grows all
-// lists are reversed.
+// remember adds a request to the table. Several requests for a metric are applied in order, which is that of
+// C's hash table: the newest is first, and when the table grows all lists are reversed.
 func (r *Recorder) remember(q *request) {
 	id := q.desc.PMID
 	r.entries++
@@ -237,8 +236,8 @@ func (r *Recorder) remember(q *request) {
 	r.requests[id] = slices.Insert(r.requests[id], 0, q)
 }
 
-// wanted returns the instances that m names, without those that the task records
-// already and those that cannot be recorded, which it reports.
+// wanted returns the instances of m, without those that the task records already
+// and those that cannot be recorded, which it reports.
 func (r *Recorder) wanted(ctx context.Context, t *task, name string, desc pcp.Desc, m *conf.Metric) []int32 {
 	var insts []int32
 	for _, want := range m.Instances {
@@ -268,9 +267,9 @@ func (r *Recorder) wanted(ctx context.Context, t *task, name string, desc pcp.De
 	return insts
 }
 
-// find returns the request for an instance of a metric, nil if there is none. One
-// that names the instance comes before one for all. Of those that name it the first one in the
-// table counts, of the others the last one, as in C.
+// find returns the request for an instance of a metric, or nil. A request that names the
+// instance takes precedence over one for all instances. Of several that name it the first in
+// the table wins, of the others the last, as in C.
 func (r *Recorder) find(id pcp.PMID, inst int32) *request {
 	var all *request
 	for _, q := range r.requests[id] {
@@ -283,8 +282,8 @@ func (r *Recorder) find(id pcp.PMID, inst int32) *request {
 	return all
 }
 
-// checkOne makes way for a task that wants an instance of a metric. It returns a
-// problem if another statement forbids it, and reports whether the task has it already.
+// checkOne frees an instance of a metric for a task. It returns a problem if another
+// statement forbids it, and reports whether the task has the instance already.
 func (r *Recorder) checkOne(t *task, id pcp.PMID, inst int32) (problem string, done bool) {
 	q := r.find(id, inst)
 	if q == nil {
@@ -296,16 +295,16 @@ func (r *Recorder) checkOne(t *task, id pcp.PMID, inst int32) (problem string, d
 	if problem := conflict(q.task.State, t.State); problem != "" {
 		return problem, false
 	}
-	// The other one loses the instance. If it has all, it keeps them: as in C, a
-	// profile cannot say "all but these".
+	// The other task loses the instance, unless it has all instances: as in C, a
+	// profile cannot exclude single ones.
 	if q.insts != nil {
 		r.dropInstance(q, inst)
 	}
 	return "", false
 }
 
-// dropInstance takes an instance from a request that names it, and the request away
-// if it was the last one.
+// dropInstance removes an instance from a request that names it, and the request if
+// it was the last one.
 func (r *Recorder) dropInstance(q *request, inst int32) {
 	t := q.task
 	t.groups = displace(t.groups, q)
@@ -320,7 +319,7 @@ func (r *Recorder) dropInstance(q *request, inst int32) {
 	}
 }
 
-// forget takes a request that is in no group out of the table.
+// forget removes a request without a group from the table.
 func (r *Recorder) forget(q *request) {
 	id := q.desc.PMID
 	r.entries--
@@ -330,12 +329,12 @@ func (r *Recorder) forget(q *request) {
 	}
 }
 
-// checkAll is checkOne for a task that wants all instances of a metric. Other
-// advisory statements stay: as in C, both record it.
+// checkAll is checkOne for a task that records all instances of a metric. Other
+// advisory statements remain: as in C, both record it.
 func (r *Recorder) checkAll(t *task, id pcp.PMID) (problem string, done bool) {
 	for _, q := range slices.Clone(r.requests[id]) {
 		if q.task == t {
-			if q.insts != nil { // now all of them
+			if q.insts != nil { // now all instances
 				t.groups = displace(t.groups, q)
 				q.insts = nil
 				t.groups = place(t.groups, q)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestRulesBeforeMistake has a mistake behind two rules: they are returned with it.
+// TestRulesBeforeMistake has a mistake after two rules, which are returned with the error.
 func TestRulesBeforeMistake(t *testing.T) {
 	const text = "[access]\nallow 10.1.2.3 : all;\ndisallow 10.1.2.4 : enquire;\nallow ::1 : all except;\n"
 	rules, err := Parse(strings.NewReader(text), "config", time.Second, nil)

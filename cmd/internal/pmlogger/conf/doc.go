@@ -8,7 +8,7 @@
 //	[access]
 //	allow localhost : all;
 //
-// Parse takes text that the preprocessor (pmcpp(1)) has been over: its lines that
-// name a file and a line are understood, so that messages name the place where a
-// mistake was written.
+// Parse takes the output of the preprocessor (pmcpp(1)): it understands lines
+// that name a file and a line, so that messages give the original position of a
+// mistake.
 package conf

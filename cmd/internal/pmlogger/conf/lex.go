@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// A kind is what a token is.
+// A kind is the kind of a token.
 type kind int
 
 const (
@@ -16,8 +16,8 @@ const (
 	tName
 	tString
 	tNumber
-	tAddress  // an address of a host, or a pattern of them
-	tHost     // a name of a host that is not a tName
+	tAddress  // a host address, or a pattern of addresses
+	tHost     // a host name that is not a tName
 	tURL      // unix: or local:
 	tMillisec // and the other words with a meaning
 	tSecond
@@ -40,7 +40,7 @@ const (
 	tOn
 )
 
-// keyword returns what a word means outside of braces, tName if it has no meaning.
+// keyword returns the kind of a word outside of braces, tName if it is not a keyword.
 func keyword(word []byte) kind {
 	switch string(word) {
 	case "millisecond", "milliseconds", "msec", "msecs":
@@ -88,8 +88,8 @@ func keyword(word []byte) kind {
 // A token is a word, a number or a sign.
 type token struct {
 	kind   kind
-	sign   byte   // of a tSign
-	text   string // of a name, string, address, host or URL
+	sign   byte   // for a tSign
+	text   string // for a name, string, address, host or URL
 	number int64
 }
 
@@ -98,7 +98,7 @@ type lexer struct {
 	text  []byte
 	off   int
 	place Place
-	// inside is set between braces, where no word has a meaning of its own.
+	// inside is set between braces, where there are no keywords.
 	inside bool
 }
 
@@ -129,7 +129,7 @@ func (l *lexer) next() (token, error) {
 	return token{kind: tEnd}, nil
 }
 
-// comment steps over a comment. One that names a line and a file is a note of the
+// comment skips a comment. A comment with a line and a file is a marker of the
 // preprocessor.
 func (l *lexer) comment(rest []byte) {
 	n := bytes.IndexByte(rest, '\n')
@@ -138,7 +138,7 @@ func (l *lexer) comment(rest []byte) {
 	}
 	if l.off == 0 || l.text[l.off-1] == '\n' {
 		if line, file, ok := marker(rest[:n]); ok {
-			l.place = Place{file, line - 1} // the end of this line counts
+			l.place = Place{file, line - 1} // the end of this line counts as well
 		}
 	}
 	l.off += n
@@ -162,8 +162,8 @@ func marker(line []byte) (n int, file string, ok bool) {
 	return n, string(line[:len(line)-1]), true
 }
 
-// word reads what is neither space nor a sign: the longest token there is, the one
-// that stands first here if several are as long. The length is 0 if there is none.
+// word returns the longest token that is neither space nor a sign. Of tokens with
+// the same length, the first listed here wins. The length is 0 if there is none.
 func (l *lexer) word(b []byte) (token, int) {
 	var t token
 	length := 0
@@ -204,7 +204,7 @@ func (l *lexer) word(b []byte) (token, int) {
 	return t, length
 }
 
-// span returns how many bytes at the start of b are of a class.
+// span returns the number of leading bytes of b in a class.
 func span(b []byte, is func(byte) bool) int {
 	for i, c := range b {
 		if !is(c) {
@@ -219,8 +219,8 @@ func isLetter(c byte) bool   { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isHex(c byte) bool      { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 func isNameByte(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '.' }
 
-// url returns the length of the address of a local socket, with a star behind it
-// or not, 0 if there is none.
+// url returns the length of the address of a local socket, including an optional
+// star, or 0 if there is none.
 func url(b []byte) int {
 	for _, scheme := range []string{"unix:", "local:"} {
 		if rest, ok := bytes.CutPrefix(b, []byte(scheme)); ok {
@@ -243,7 +243,7 @@ func address(b []byte) int {
 	return max(addressV4(b), addressV6(b))
 }
 
-// addressV4 returns the length of an address of IPv4: four numbers, or fewer and a
+// addressV4 returns the length of an IPv4 address: four numbers, or fewer and a
 // star for the rest.
 func addressV4(b []byte) int {
 	if bytes.HasPrefix(b, []byte(".*")) {
@@ -266,9 +266,9 @@ func addressV4(b []byte) int {
 	return 0
 }
 
-// addressV6 returns the length of an address of IPv6, or of a pattern of them:
-// groups of digits, each but the last with a colon behind it, at most one pair of
-// colons, and perhaps a star after a colon.
+// addressV6 returns the length of an IPv6 address, or of a pattern: groups of
+// digits, each but the last with a colon after it, at most one pair of colons,
+// and perhaps a star after a colon.
 func addressV6(b []byte) int {
 	best, i := 0, 0
 	pair := false // there was "::"

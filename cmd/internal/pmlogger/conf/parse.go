@@ -9,16 +9,16 @@ import (
 	"github.com/go-pcp/pcp/pmcd/access"
 )
 
-// MaxConfig is how long a configuration may be.
+// MaxConfig is the maximum size of a configuration, in bytes.
 const MaxConfig = 64 << 20
 
-// Parse reads a configuration, and calls use for each metric as soon as it has been
-// read: what is wrong with a metric is said before a mistake that comes later in the
-// text. A mistake is an *Error and ends the reading. The rules of the access section
-// are returned in order, with a mistake those before it.
+// Parse parses a configuration, and calls use for each metric as soon as it is
+// parsed, so that problems with a metric are reported before later mistakes in the
+// text. A mistake is an *Error and ends the parsing. The rules of the access section
+// are returned in order, those before a mistake included.
 //
-// Name is what the text is called in messages until a line of the preprocessor names
-// another file.
+// Name is the name of the text in messages until a preprocessor line names another
+// file.
 func Parse(r io.Reader, name string, defaultInterval time.Duration, use func(Statement, Metric) error) ([]Access, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxConfig+1))
 	if err != nil {
@@ -31,8 +31,8 @@ func Parse(r io.Reader, name string, defaultInterval time.Duration, use func(Sta
 	return p.config()
 }
 
-// Read is Parse for a whole configuration. Statements that ask for the same keep
-// their metrics apart, as they are written.
+// Read is Parse for a whole configuration. Equal statements are not merged: each
+// keeps its own metrics.
 func Read(r io.Reader, name string, defaultInterval time.Duration) (*Config, error) {
 	var c Config
 	var last Statement
@@ -49,8 +49,8 @@ func Read(r io.Reader, name string, defaultInterval time.Duration) (*Config, err
 	return &c, err
 }
 
-// A parser reads tokens one ahead, and only when it must know the next one: what a
-// word means depends on where it stands, and so does the line in a message.
+// A parser reads one token ahead, and only when it needs the next one: the meaning
+// of a word, and the line in a message, depend on the position.
 type parser struct {
 	lexer
 	tok    token
@@ -59,7 +59,7 @@ type parser struct {
 	use    func(Statement, Metric) error
 }
 
-// peek returns the next token, which stays the next.
+// peek returns the next token without consuming it.
 func (p *parser) peek() (token, error) {
 	if !p.peeked {
 		t, err := p.next()
@@ -71,7 +71,7 @@ func (p *parser) peek() (token, error) {
 	return p.tok, nil
 }
 
-// take returns the next token if it is of a kind, and fails otherwise.
+// take consumes the next token if it is of a kind, and fails otherwise.
 func (p *parser) take(k kind) (token, error) {
 	t, err := p.peek()
 	if err == nil && t.kind != k {
@@ -81,7 +81,7 @@ func (p *parser) take(k kind) (token, error) {
 	return t, err
 }
 
-// sign takes a sign.
+// sign consumes a sign.
 func (p *parser) sign(c byte) error {
 	t, err := p.peek()
 	if err == nil && (t.kind != tSign || t.sign != c) {
@@ -103,7 +103,7 @@ func (p *parser) atSign(c byte) (bool, error) {
 	return err == nil && t.kind == tSign && t.sign == c, err
 }
 
-// skip takes the next token if it is of a kind, and reports whether it was.
+// skip consumes the next token if it is of a kind, and reports whether it did.
 func (p *parser) skip(k kind) (bool, error) {
 	ok, err := p.at(k)
 	if ok {
@@ -131,7 +131,7 @@ func (p *parser) config() ([]Access, error) {
 	}
 }
 
-// statement reads: log mandatory on every 10 seconds METRICS.
+// statement parses: log mandatory on every 10 seconds METRICS.
 func (p *parser) statement() error {
 	if _, err := p.skip(tLog); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (p *parser) statement() error {
 	}
 }
 
-// action reads: mandatory on every 10 seconds.
+// action parses: mandatory on every 10 seconds.
 func (p *parser) action() (Statement, error) {
 	var s Statement
 	var err error
@@ -206,7 +206,7 @@ func (p *parser) action() (Statement, error) {
 	return s, nil
 }
 
-// interval reads: once, default, or every 10 seconds. It returns milliseconds.
+// interval parses: once, default, or every 10 seconds. It returns milliseconds.
 func (p *parser) interval() (int64, error) {
 	every, err := p.skip(tEvery)
 	if err != nil {
@@ -242,10 +242,10 @@ func (p *parser) interval() (int64, error) {
 		return 0, p.unexpected()
 	}
 	p.peeked = false
-	return min(n.number, math.MaxInt64/ms) * ms, nil // at the limit it is too much anyway
+	return min(n.number, math.MaxInt64/ms) * ms, nil // the limit is too long anyway
 }
 
-// metric reads: NAME [ instance, instance ... ].
+// metric parses: NAME [ instance, instance ... ].
 func (p *parser) metric(s Statement) error {
 	name, err := p.take(tName)
 	if err != nil {
@@ -295,7 +295,7 @@ func (p *parser) instances() ([]Instance, error) {
 	}
 }
 
-// accessSection reads: [access], and what follows to the end.
+// accessSection parses: [access], and the rest of the text.
 func (p *parser) accessSection() ([]Access, error) {
 	if err := p.sign('['); err != nil {
 		return nil, err
@@ -310,7 +310,7 @@ func (p *parser) accessSection() ([]Access, error) {
 	for {
 		more, err := p.rule()
 		if err != nil {
-			return rules, err // those before the mistake count
+			return rules, err // including those before the mistake
 		}
 		rules = append(rules, more...)
 		if end, err := p.at(tEnd); end || err != nil {
@@ -319,7 +319,7 @@ func (p *parser) accessSection() ([]Access, error) {
 	}
 }
 
-// rule reads: allow HOST, HOST : OPERATIONS ;.
+// rule parses: allow HOST, HOST : OPERATIONS ;.
 func (p *parser) rule() ([]Access, error) {
 	allow, err := p.skip(tAllow)
 	if err != nil {
@@ -361,7 +361,7 @@ func (p *parser) rule() ([]Access, error) {
 	return rules, p.sign(';')
 }
 
-// operations reads: all, all except LIST, or LIST.
+// operations parses: all, all except LIST, or LIST.
 func (p *parser) operations(allow bool) (access.Rule, error) {
 	all, err := p.skip(tAll)
 	if err != nil {

@@ -13,31 +13,31 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A Client is a connection to the control port of a pmlogger, which serves one
-// client at a time. It is for one goroutine. Once a request failed for another reason than
-// the pmlogger's refusal, the connection is of no more use.
+// A Client is a connection to the control port of a pmlogger, which serves one client at a
+// time. It must be used by one goroutine. After a request fails with an error other than
+// the pmlogger's refusal, the connection cannot be used any more.
 type Client struct {
 	conn    net.Conn
 	r       *wire.Reader
 	pid     int
 	version wire.LogVersion
-	timeout time.Duration // for each answer; 0: none
+	timeout time.Duration // for each answer; 0 means no limit
 	buf     []byte
 }
 
-// A Stage says how far a request came that failed.
+// A Stage is the stage at which a request failed.
 type Stage int
 
 // Stages of a request.
 const (
 	StageSend       Stage = iota // the request could not be sent
-	StageReceive                 // no answer came
-	StageUnexpected              // the answer is another one than was asked for
+	StageReceive                 // no answer arrived
+	StageUnexpected              // the answer has the wrong type
 	StageDecode                  // the answer is damaged
 	StageRefused                 // the pmlogger refused the request
 )
 
-// A RequestError is why a request of a Client failed.
+// A RequestError describes a failed request of a Client.
 type RequestError struct {
 	Stage Stage
 	Type  wire.Type // of the answer, for StageUnexpected
@@ -62,8 +62,8 @@ func (e *RequestError) Error() string {
 // Unwrap returns the cause.
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// newClient shakes hands with a pmlogger, which becomes its PID. On an error the PID
-// is known if the pmlogger has said it.
+// newClient shakes hands with a pmlogger and learns its PID. On an error the PID is
+// known if the pmlogger has sent it.
 func newClient(ctx context.Context, conn net.Conn, timeout time.Duration) (*Client, error) {
 	c := &Client{conn: conn, r: wire.NewReader(conn), timeout: timeout, pid: NoPID}
 	c.r.Max = wire.MaxPDU
@@ -92,8 +92,8 @@ func newClient(ctx context.Context, conn net.Conn, timeout time.Duration) (*Clie
 	return c, nil
 }
 
-// limit applies the time limit and ctx to what the connection does until the function
-// it returns is called.
+// limit applies the time limit and ctx to the connection until the returned function
+// is called.
 func (c *Client) limit(ctx context.Context) (done func()) {
 	var deadline time.Time
 	if c.timeout > 0 {
@@ -104,7 +104,7 @@ func (c *Client) limit(ctx context.Context) (done func()) {
 	return func() { stop() }
 }
 
-// broken returns the status of a connection on which err happened.
+// broken returns the status of a connection after an error.
 func broken(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -119,13 +119,13 @@ func broken(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", pcp.ErrIPC, err)
 }
 
-// PID returns the process of the pmlogger.
+// PID returns the process number of the pmlogger.
 func (c *Client) PID() int { return c.pid }
 
-// Version returns the version of the protocol that both ends speak.
+// Version returns the negotiated protocol version.
 func (c *Client) Version() wire.LogVersion { return c.version }
 
-// Close ends the connection, so that the pmlogger can serve another client.
+// Close closes the connection, so that the pmlogger can serve another client.
 func (c *Client) Close() error { return c.conn.Close() }
 
 // call sends a request and returns the answer, which is valid until the next request.
@@ -143,7 +143,7 @@ func (c *Client) call(ctx context.Context, req wire.PDU) (wire.Header, []byte, e
 	return h, body, nil
 }
 
-// refused returns the error that an answer of type ERROR is.
+// refused returns the error in an answer of type ERROR.
 func refused(body []byte) error {
 	var p wire.Error
 	if err := p.DecodeBody(body); err != nil {
@@ -152,7 +152,7 @@ func refused(body []byte) error {
 	return &RequestError{Stage: StageRefused, Err: p.Code}
 }
 
-// Status asks how the pmlogger is.
+// Status requests the status of the pmlogger.
 func (c *Client) Status(ctx context.Context) (*wire.LogStatus, error) {
 	h, body, err := c.call(ctx, &wire.LogRequest{Request: wire.LogStatusRequest})
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *Client) Status(ctx context.Context) (*wire.LogStatus, error) {
 	return st, nil
 }
 
-// Request makes a request that is answered by a number.
+// Request sends a request whose answer is a number.
 func (c *Client) Request(ctx context.Context, kind wire.LogRequestKind) (int, error) {
 	h, body, err := c.call(ctx, &wire.LogRequest{Request: kind})
 	if err != nil {
@@ -191,20 +191,19 @@ func (c *Client) Request(ctx context.Context, kind wire.LogRequestKind) (int, er
 	return int(p.Code), nil
 }
 
-// NewVolume has the pmlogger begin another volume, and returns its number.
+// NewVolume makes the pmlogger start another volume, and returns its number.
 func (c *Client) NewVolume(ctx context.Context) (int, error) {
 	return c.Request(ctx, wire.LogNewVolume)
 }
 
-// Sync has the pmlogger write out what it still holds back.
+// Sync makes the pmlogger write out its buffers.
 func (c *Client) Sync(ctx context.Context) error {
 	_, err := c.Request(ctx, wire.LogSync)
 	return err
 }
 
-// Control asks what the pmlogger does with metrics, or changes it. The result has a set for each metric of
-// req, in their order, whose values' bits are those of a [wire.LogValue]; it is valid until the next
-// request.
+// Control queries or changes the recording of metrics. The result has a set for each metric of req, in
+// order, whose values have the bits of a [wire.LogValue]; it is valid until the next request.
 func (c *Client) Control(ctx context.Context, req *wire.LogControl) (*pcp.Result, error) {
 	switch {
 	case len(req.Metrics) == 0:

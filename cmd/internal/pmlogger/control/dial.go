@@ -17,39 +17,39 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// Numbers that stand for a pmlogger of a host.
+// Special numbers for a pmlogger of a host.
 const (
-	Primary = 0  // PM_LOG_PRIMARY_PID: the primary one, whatever its process
+	Primary = 0  // PM_LOG_PRIMARY_PID: the primary pmlogger, whatever its process
 	AllPIDs = -1 // PM_LOG_ALL_PIDS: all of them, for Dialer.Local and Remote
-	NoPID   = -2 // PM_LOG_NO_PID: the port says which one
-	NoPort  = -2 // PM_LOG_NO_PORT: the process says which one
+	NoPID   = -2 // PM_LOG_NO_PID: identified by the port
+	NoPort  = -2 // PM_LOG_NO_PORT: identified by the process
 )
 
-// Errors as the C library has them, which tells causes by their errno.
+// Errors as in the C library, where the errno gives the cause.
 const (
 	errRefused = -pcp.Error(syscall.ECONNREFUSED)
 	errNoHost  = -pcp.Error(syscall.EHOSTUNREACH)
 	errInvalid = -pcp.Error(syscall.EINVAL)
-	errNoWay   = -pcp.Error(syscall.EPERM) // what -1 means as an errno
+	errNoWay   = -pcp.Error(syscall.EPERM) // -1 as an errno
 )
 
-// A Target says which pmlogger of a host is meant: the one with a process number, or
-// the one that listens on a port.
+// A Target identifies a pmlogger of a host, by process number or by the port where
+// it listens.
 type Target struct {
 	PID  int // or Primary, or NoPID
 	Port int // or NoPort
 }
 
-// A Dialer connects to pmlogger processes. The zero value has the defaults of the system.
+// A Dialer connects to pmlogger processes. The zero value uses the defaults of the system.
 type Dialer struct {
-	// Config says where sockets and port files are; nil means config.Process.
+	// Config has the paths of sockets and port files; nil means config.Process.
 	Config *config.Config
-	// Timeout is how long a pmlogger may take for each answer; 0 means for ever.
+	// Timeout limits the time for each answer of a pmlogger; 0 means no limit.
 	Timeout time.Duration
-	// Collector opens a context on the collector of another host, which knows its pmlogger
+	// Collector opens a context on the collector of another host, which lists its pmlogger
 	// processes; nil means pmapi.Dial.
 	Collector func(ctx context.Context, host string) (*pmapi.Context, error)
-	// Warn is called with what is wrong with a port file, which then does not count; nil discards it.
+	// Warn is called with the error of a bad port file, which is then ignored; nil discards it.
 	Warn func(msg string)
 }
 
@@ -67,7 +67,7 @@ func (d *Dialer) config() *config.Config {
 //	local:[PATH]  likewise, and if that fails localhost
 //	HOST          by TCP: if the port is not known, port files or the collector of HOST know it
 //
-// What becomes known of the target on the way is noted there, even if Dial fails.
+// Details of the target found on the way are stored there, even if Dial fails.
 func (d *Dialer) Dial(ctx context.Context, spec string, t *Target) (*Client, error) {
 	if t.PID == NoPID && t.Port == Primary {
 		*t = Target{Primary, NoPort}
@@ -88,7 +88,7 @@ func (d *Dialer) Dial(ctx context.Context, spec string, t *Target) (*Client, err
 	return d.dialHost(ctx, "localhost", t)
 }
 
-// dialSocket connects to a Unix socket: the one of path, else that of the process.
+// dialSocket connects to a Unix socket: to path, or else to that of the process.
 func (d *Dialer) dialSocket(ctx context.Context, path string, t *Target) (*Client, error) {
 	var paths []string
 	switch {
@@ -109,11 +109,11 @@ func (d *Dialer) dialSocket(ctx context.Context, path string, t *Target) (*Clien
 	return nil, err
 }
 
-// sockets returns where a process may listen.
+// sockets returns the possible socket paths of a process.
 func (d *Dialer) sockets(pid int) []string {
 	name := func(who string) string { return "pmlogger." + who + ".socket" }
 	who := strconv.Itoa(pid)
-	own := name(who) // C has no other name for the primary one here
+	own := name(who) // in C the primary pmlogger has no other name here
 	if pid == Primary {
 		who = "primary"
 	}
@@ -152,7 +152,7 @@ func (d *Dialer) dialHost(ctx context.Context, host string, t *Target) (*Client,
 	return nil, err
 }
 
-// find returns what is known of the port of a process.
+// find returns the pmlogger of a process, with its port.
 func (d *Dialer) find(ctx context.Context, host string, pid int) ([]Logger, error) {
 	local, err := IsLocal(ctx, host)
 	if err != nil {
@@ -193,11 +193,11 @@ func (d *Dialer) connect(ctx context.Context, network, address string) (net.Conn
 	return nil, err
 }
 
-// greet makes a client of a connection, if the right process is at its end.
+// greet creates a client of a connection, if the expected process is at its end.
 func (d *Dialer) greet(ctx context.Context, conn net.Conn, t *Target) (*Client, error) {
 	c, err := newClient(ctx, conn, d.Timeout)
 	if c.pid != NoPID {
-		if t.PID != NoPID && t.PID != Primary && c.pid != t.PID { // one that refuses says 0
+		if t.PID != NoPID && t.PID != Primary && c.pid != t.PID { // a pmlogger that refuses sends 0
 			err = fmt.Errorf("process %d answers in place of %d: %w", c.pid, t.PID, errRefused)
 		}
 		t.PID = c.pid

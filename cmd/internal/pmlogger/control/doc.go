@@ -1,5 +1,5 @@
-// Package control is how a running pmlogger is told what to record: the protocol of pmlc, which
-// changes and shows the state of metrics, begins volumes, and asks for a status. A client:
+// Package control implements the control protocol of a running pmlogger, which pmlc uses to
+// change and show the state of metrics, to begin volumes, and to request a status. A client:
 //
 //	var d control.Dialer
 //	c, err := d.Dial(ctx, "local:", &control.Target{PID: control.Primary, Port: control.NoPort})
@@ -9,7 +9,7 @@
 //	defer c.Close()
 //	volume, err := c.NewVolume(ctx)
 //
-// And the other end, with the files by which clients find it:
+// The server end, with the files by which clients find it:
 //
 //	ends, err := control.Listen(control.Ports{Tmp: tmp, Run: run})
 //	if err != nil {
@@ -26,11 +26,11 @@
 //	go s.Run(ctx)
 //	return r.Run(ctx)
 //
-// The server says its version in an ERROR with the number of its process; the client answers
-// with its own in CREDS, and asks. There is one client at a time; another one is told
-// EADDRINUSE. Clients never hold up the recorder: it is asked between two samples, and what is
-// read and written takes place elsewhere.
+// The server sends its version in an ERROR with the number of its process; the client answers
+// with its own in CREDS, and sends requests. There is one client at a time; other clients get
+// EADDRINUSE. Clients never hold up the recorder: it executes requests between two samples,
+// and all input and output is in other goroutines.
 //
-// A map file below PCP_TMP_DIR, named after the process, has the port, the host that is
-// recorded, the archive, and a note. The primary logger has a link there and one to its socket.
+// A map file below PCP_TMP_DIR, named after the process, has the port, the recorded host, the
+// archive, and a note. The primary logger has links there to its map file and its socket.
 package control

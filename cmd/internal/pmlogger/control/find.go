@@ -20,23 +20,23 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A Logger is a pmlogger that controls can be sent to.
+// A Logger is a pmlogger that accepts control requests.
 type Logger struct {
-	PID     int    // Primary for the entry by which the primary one is found
+	PID     int    // Primary for the entry of the primary one
 	Port    int    // of TCP
-	Name    string // of its port file or instance: the number of the process, or "primary"
-	Host    string // with the metrics that it records; "" if not known
-	Archive string // that it writes; "" if not known
+	Name    string // of its port file or instance: the process number, or "primary"
+	Host    string // host whose metrics it records; "" if not known
+	Archive string // archive that it writes; "" if not known
 }
 
 const (
 	// primaryName is the name of the port file of the primary pmlogger (PM_LOG_PRIMARY_LINK).
 	primaryName = "primary"
-	// maxPortFile is how much of a port file is read: three lines.
+	// maxPortFile limits the bytes read of a port file, which has three lines.
 	maxPortFile = 3 * 4096
 )
 
-// IsLocal reports whether a specification of a host names this one (__pmIsLocalhost).
+// IsLocal reports whether a host specification names this host (__pmIsLocalhost).
 func IsLocal(ctx context.Context, host string) (bool, error) {
 	if strings.EqualFold(host, "localhost") || strings.HasPrefix(host, "local:") || strings.HasPrefix(host, "unix:") {
 		return true, nil
@@ -47,7 +47,7 @@ func IsLocal(ctx context.Context, host string) (bool, error) {
 	}
 	own, err := lookup(ctx, name)
 	if err != nil {
-		return false, nil // not to be told from others
+		return false, nil // indistinguishable
 	}
 	theirs, err := lookup(ctx, host)
 	if err != nil {
@@ -61,8 +61,8 @@ func IsLocal(ctx context.Context, host string) (bool, error) {
 	return false, nil
 }
 
-// Local returns the pmlogger processes of this host that have a port file and live: all of them, or
-// that with a number, in the order of the names of their files.
+// Local returns the running pmlogger processes of this host with a port file: all of them, or the
+// one with a number, sorted by file name.
 func (d *Dialer) Local(pid int) ([]Logger, error) {
 	if pid != AllPIDs && pid != Primary && !processExists(pid) {
 		return nil, nil
@@ -100,7 +100,7 @@ func (d *Dialer) Local(pid int) ([]Logger, error) {
 	return list, nil
 }
 
-// warnf passes a message on in the form of the C library.
+// warnf reports a message in the format of the C library.
 func (d *Dialer) warnf(format string, args ...any) {
 	if d.Warn != nil {
 		d.Warn("__pmLogFindLocalPorts: " + fmt.Sprintf(format, args...))
@@ -116,7 +116,7 @@ func errnoText(err error) string {
 }
 
 // isPortFile reports whether a name is that of the primary pmlogger, or begins with the number of a
-// process that lives.
+// running process.
 func isPortFile(name string) bool {
 	if pid, _ := leadingInt(name); pid > 1 {
 		return processExists(pid)
@@ -124,7 +124,7 @@ func isPortFile(name string) bool {
 	return name == primaryName
 }
 
-// leadingInt is strtol(3), cut to an int of C, and what follows the number.
+// leadingInt is strtol(3), truncated to a C int, and returns the rest of the text.
 func leadingInt(s string) (n int, rest string) {
 	i := ctext.SkipSpace(s, 0)
 	start := i
@@ -135,11 +135,11 @@ func leadingInt(s string) (n int, rest string) {
 	if end == i {
 		return 0, s
 	}
-	v, _ := strconv.ParseInt(s[start:end], 10, 64) // at its limit if it does not fit
+	v, _ := strconv.ParseInt(s[start:end], 10, 64) // the limit if it does not fit
 	return int(int32(v)), s[end:]
 }
 
-// processExists reports whether there is a process, be it of another user.
+// processExists reports whether there is a process, even of another user.
 func processExists(pid int) bool {
 	if pid <= 0 {
 		return false
@@ -154,7 +154,7 @@ func processExists(pid int) bool {
 }
 
 // readPortFile reads the file of a pmlogger: its port, the host of the metrics, and the
-// archive, each in a line. It reports whether it has a port; what is wrong has been said.
+// archive, one per line. It reports whether it has a port; it has reported any error.
 func (d *Dialer) readPortFile(path, name string) (l Logger, ok bool) {
 	b, err := readSmall(path)
 	if err != nil {
@@ -194,8 +194,8 @@ func (d *Dialer) readPortFile(path, name string) (l Logger, ok bool) {
 	return l, true
 }
 
-// readSmall reads a regular file in a directory that others may write to, up to a limit. It does not
-// wait for what is not a file.
+// readSmall reads a regular file, up to a limit, in a directory that others may write to. It does
+// not block on other kinds of files.
 func readSmall(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
@@ -215,7 +215,7 @@ func readSmall(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPortFile))
 }
 
-// Remote returns the pmlogger processes that the collector of another host knows.
+// Remote returns the pmlogger processes that the collector of another host lists.
 func Remote(ctx context.Context, c *pmapi.Context, pid int) ([]Logger, error) {
 	ids, err := c.LookupName(ctx, "pmcd.pmlogger.port")
 	if err != nil {
@@ -236,7 +236,7 @@ func Remote(ctx context.Context, c *pmapi.Context, pid int) ([]Logger, error) {
 	var list []Logger
 	for i := range vs.Values {
 		inst := int(vs.Values[i].Inst)
-		if inst == 1 || pid != AllPIDs && inst != pid { // 1 is left over from long ago
+		if inst == 1 || pid != AllPIDs && inst != pid { // 1 is historical
 			continue
 		}
 		name, err := c.NameInDom(ctx, desc.InDom, int32(inst))

@@ -2,5 +2,5 @@
 
 package control
 
-// nonBlock has a file opened without a wait for the other end of a FIFO, where there are some.
+// nonBlock opens a file without waiting for the other end of a FIFO, on systems with FIFOs.
 const nonBlock = 0

@@ -4,5 +4,5 @@ package control
 
 import "syscall"
 
-// nonBlock has a file opened without a wait for the other end of a FIFO.
+// nonBlock opens a file without waiting for the other end of a FIFO.
 const nonBlock = syscall.O_NONBLOCK

@@ -15,47 +15,47 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// FirstPort is the TCP port of a logger, if it is free and no other one is asked for.
+// FirstPort is the default TCP port of a logger, if it is free.
 const FirstPort = 4330
 
-// MaxPending is how many connections may wait, unless something else is asked for.
+// MaxPending is the default number of waiting connections.
 const MaxPending = 5
 
-// Ports says where a logger listens and shows itself.
+// Ports configures the listeners and files of a logger.
 type Ports struct {
-	Tmp string // PCP_TMP_DIR; map files are in its folder pmlogger
-	Run string // PCP_RUN_DIR, where the socket is
-	// Home is the user's folder; the socket is below .pcp/run there if it cannot be in Run. "" means
-	// there is none.
+	Tmp string // PCP_TMP_DIR; map files are in its directory pmlogger
+	Run string // PCP_RUN_DIR, the directory of the socket
+	// Home is the user's home directory; the socket is below .pcp/run there if it cannot be created
+	// in Run. "" means there is none.
 	Home string
-	// First is the first port that is tried; 0 means FirstPort.
+	// First is the first port to try; 0 means FirstPort.
 	First   int
-	Local   bool // only connections from this host
-	Pending int  // connections that wait; 0 means MaxPending
+	Local   bool // accept only connections from this host
+	Pending int  // waiting connections; 0 means MaxPending
 	Primary bool // this is the primary logger
-	// Again is set when this process was the primary logger before and began anew.
+	// Again is set when this process was the primary logger before and has restarted.
 	Again bool
-	// Warn gets what is wrong and does not matter; nil discards it.
+	// Warn receives errors that do not matter; nil discards them.
 	Warn func(message string)
-	// Trace gets what is found of a primary logger that runs or has ended, and what is removed of
-	// it; nil discards it.
+	// Trace receives details of a running or ended primary logger, and of its files that are
+	// removed; nil discards them.
 	Trace func(message string)
 }
 
-// Endpoints are the listeners of a logger and the files that lead to them.
+// Endpoints are the listeners of a logger and the files for finding them.
 type Endpoints struct {
 	Listeners []net.Listener
-	Port      int    // TCP; 0 if there is none
+	Port      int    // TCP port; 0 if there is none
 	Socket    string // path, "" if there is none
 
-	dir   string   // of map files
-	run   string   // of the socket
-	paths []string // what Close removes
-	links []string // what Close removes if it leads to this process
+	dir   string   // directory of the map files
+	run   string   // directory of the socket
+	paths []string // files that Close removes
+	links []string // links that Close removes if they lead to this process
 	prim  bool
 }
 
-// ErrPrimary is why there can be no other primary logger. Its text names the process.
+// ErrPrimary is the error for a second primary logger. Its text names the process of the first.
 type ErrPrimary struct {
 	PID  int
 	Link string
@@ -70,8 +70,8 @@ func (e *ErrPrimary) Error() string {
 	return fmt.Sprintf("ERROR: there is already a primary pmlogger running, pid %s linkfile=%s", pid, e.Link)
 }
 
-// Listen opens the ports. The caller closes what it returns. The error is an ErrPrimary: a port
-// or a folder that cannot be had is only a warning, as the logger can do without.
+// Listen opens the ports. The caller closes the Endpoints. The only error is an ErrPrimary:
+// without a port or a directory the logger can still work, so failures there are only warnings.
 func Listen(p Ports) (*Endpoints, error) {
 	if p.Warn == nil {
 		p.Warn = func(string) {}
@@ -99,14 +99,14 @@ func Listen(p Ports) (*Endpoints, error) {
 	return e, nil
 }
 
-// primary returns an error if there is a primary logger, and removes what one that has
-// ended left.
+// primary returns an error if a primary logger is running, and removes the files of a
+// dead one.
 func (e *Endpoints) primary(p Ports) error {
 	link := e.primaryLink()
 	target, err := os.Readlink(link)
 	if err != nil {
 		if st, err := os.Lstat(link); err == nil && st.Mode().IsRegular() {
-			os.Remove(link) // as old versions made it
+			os.Remove(link) // as created by old versions
 		}
 		return nil
 	}
@@ -125,7 +125,7 @@ func (e *Endpoints) primary(p Ports) error {
 		return nil
 	}
 	if _, err := os.Stat(link); err != nil {
-		return nil // it leads nowhere
+		return nil // it is dangling
 	}
 	return &ErrPrimary{PID: pid, Link: link}
 }
@@ -133,7 +133,7 @@ func (e *Endpoints) primary(p Ports) error {
 func (e *Endpoints) primaryLink() string   { return filepath.Join(e.dir, "primary") }
 func (e *Endpoints) primarySocket() string { return filepath.Join(e.run, "pmlogger.primary.socket") }
 
-// tcp listens on the first port that is free, by IPv4 and, where there is such, by IPv6.
+// tcp listens on the first free port, on IPv4 and, if available, on IPv6.
 func (e *Endpoints) tcp(p Ports) error {
 	first, pending := p.First, p.Pending
 	if first == 0 {
@@ -172,7 +172,7 @@ func (e *Endpoints) tcp(p Ports) error {
 	return fmt.Errorf("no TCP port from %d on is free", first)
 }
 
-// unix listens on a socket in the folder of the system, or in that of the user.
+// unix listens on a socket in the system's directory, or in the user's.
 func (e *Endpoints) unix(p Ports) error {
 	name := fmt.Sprintf("pmlogger.%d.socket", os.Getpid())
 	path := filepath.Join(p.Run, name)
@@ -197,8 +197,8 @@ func (e *Endpoints) unix(p Ports) error {
 	return nil
 }
 
-// Publish writes the files by which the logger is found: the map file, with the host that is
-// recorded, the archive and a note ("" for none), and the links of a primary logger.
+// Publish writes the files by which the logger is found: the map file, with the recorded
+// host, the archive and a note ("" for none), and the links of a primary logger.
 func (e *Endpoints) Publish(host, archive, note string) error {
 	path := filepath.Join(e.dir, strconv.Itoa(os.Getpid()))
 	if abs, err := filepath.Abs(archive); err == nil {
@@ -222,7 +222,7 @@ func (e *Endpoints) Publish(host, archive, note string) error {
 		return nil
 	}
 	link := e.primaryLink()
-	os.Remove(link) // it leads nowhere, or to this process, see primary
+	os.Remove(link) // it is dangling, or leads to this process, see primary
 	if err := os.Symlink(path, link); err != nil {
 		return fmt.Errorf("error creating primary logger symbolic link %s: %s", link, pcp.Code(err))
 	}
@@ -239,7 +239,7 @@ func (e *Endpoints) Publish(host, archive, note string) error {
 	return nil
 }
 
-// oneLine returns what of s a line of a map file can hold.
+// oneLine returns the part of s that fits in a line of a map file.
 func oneLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	return s

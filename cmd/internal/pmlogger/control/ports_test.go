@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// dirs returns the folders of a logger, with short names, as sockets want them.
+// dirs returns the directories of a logger, with short names, as sockets require.
 func dirs(t *testing.T) (tmp, run string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "port")
@@ -28,7 +28,7 @@ func dirs(t *testing.T) (tmp, run string) {
 	return filepath.Join(dir, "tmp"), filepath.Join(dir, "run")
 }
 
-// names lists a folder.
+// names lists a directory.
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -42,7 +42,7 @@ func names(t *testing.T, dir string) string {
 	return strings.Join(all, " ")
 }
 
-// TestPorts makes and removes what leads to a logger.
+// TestPorts creates and removes the files for finding a logger.
 func TestPorts(t *testing.T) {
 	tmp, run := dirs(t)
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -90,7 +90,7 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestPrimary has there be one primary logger.
+// TestPrimary checks that there is only one primary logger.
 func TestPrimary(t *testing.T) {
 	tmp, run := dirs(t)
 	dir := filepath.Join(tmp, "pmlogger")
@@ -117,7 +117,7 @@ func TestPrimary(t *testing.T) {
 	if e, ok := errors.AsType[*ErrPrimary](err); !ok || e.PID != os.Getppid() {
 		t.Errorf("error %#v", err)
 	}
-	// One that was killed left its files.
+	// A killed process left its files.
 	plant(999999999)
 	e, err := Listen(p)
 	if err != nil {
@@ -137,7 +137,7 @@ func TestPrimary(t *testing.T) {
 	if got, want := names(t, dir), strconv.Itoa(os.Getpid())+" "+strconv.Itoa(os.Getppid())+" primary"; len(got) != len(want) {
 		t.Errorf("files %q, want %q", got, want)
 	}
-	// What another one took over stays.
+	// Files that another logger took over stay.
 	plant(os.Getppid())
 	e.Close()
 	if _, err := os.Stat(link); err != nil {
@@ -145,7 +145,7 @@ func TestPrimary(t *testing.T) {
 	}
 }
 
-// TestNoFolders goes on without files where there can be none.
+// TestNoFolders checks that a logger works without files if they cannot be created.
 func TestNoFolders(t *testing.T) {
 	tmp, _ := dirs(t)
 	var warned []string

@@ -21,28 +21,28 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// maxRequest is the longest request in bytes: one for about 130,000 instances.
+// maxRequest is the maximum length of a request, in bytes, for about 130,000 instances.
 const maxRequest = 1 << 20
 
-// patience is how long a client may take for the rest of a request, and to read an answer.
+// patience limits the time for the rest of a request, and for reading an answer.
 const patience = 10 * time.Second
 
-// maxRefused is how many clients are refused at a time. Others wait to be accepted.
+// maxRefused is the number of clients being refused at a time. Further clients wait to be accepted.
 const maxRefused = 64
 
-// A Config says what a Server serves.
+// A Config configures a Server.
 type Config struct {
 	Recorder  *pmlogger.Recorder
 	Listeners []net.Listener
 	// Access are the rules of the configuration; nil allows everything.
 	Access []conf.Access
-	// Version is the highest one of the protocol; 0 means wire.LogVersion3.
+	// Version is the highest protocol version; 0 means wire.LogVersion3.
 	Version wire.LogVersion
-	// Source is how the recorder reaches its collector, such as "local:".
+	// Source is the collector of the recorder, such as "local:".
 	Source string
-	// TimeZone is that of this process, as TZ has it.
+	// TimeZone is the zone of this process, in the format of TZ.
 	TimeZone string
-	// Log gets a line for each change, in the words of pmlogger; nil discards them.
+	// Log receives a line for each change, with the messages of pmlogger; nil discards them.
 	Log io.Writer
 
 	// patience is for tests.
@@ -53,13 +53,13 @@ type Config struct {
 type Server struct {
 	cfg   Config
 	rules *access.Rules
-	gate  chan struct{} // what is being refused
+	gate  chan struct{} // tokens for refusals in progress
 
 	mu   sync.Mutex
 	busy bool
 }
 
-// New returns a Server. The error is of the access rules.
+// New returns a Server. The error is that of the access rules.
 func New(cfg Config) (*Server, error) {
 	cfg.Version = cmp.Or(cfg.Version, wire.LogVersion3)
 	cfg.patience = cmp.Or(cfg.patience, patience)
@@ -75,8 +75,8 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Run serves until ctx is done. It closes the listeners, and every goroutine it started has
-// then returned.
+// Run serves until ctx is done. It closes the listeners, and all goroutines it started have
+// ended when it returns.
 func (s *Server) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, ln := range s.cfg.Listeners {
@@ -134,14 +134,14 @@ func (s *Server) accept(ctx context.Context, wg *sync.WaitGroup, ln net.Listener
 type client struct {
 	s       *Server
 	conn    net.Conn
-	at      net.Addr // where it came in
+	at      net.Addr // the listener's address
 	deny    access.Ops
-	version wire.LogVersion // 0 until the client has said it
+	version wire.LogVersion // 0 until the client has sent it
 	host    string          // for the log, see name
 	out     []byte
 }
 
-// enter reports whether the client is the only one.
+// enter reports whether the client is the only client.
 func (c *client) enter() bool {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -158,7 +158,7 @@ func (c *client) leave() {
 	c.s.busy = false
 }
 
-// send sends a PDU to a client that has only so long to read it.
+// send sends a PDU, with a time limit.
 func (c *client) send(p wire.PDU) error { return c.sendFrom(wire.FromAnon, p) }
 
 func (c *client) sendFrom(from int32, p wire.PDU) error {
@@ -168,7 +168,7 @@ func (c *client) sendFrom(from int32, p wire.PDU) error {
 	return err
 }
 
-// read reads for a wire.Reader: what begins a request may take any time, the rest may not.
+// read reads for a wire.Reader: it waits for the start of a request without a limit, for the rest with one.
 func (c *client) read(r *wire.Reader, b []byte) (int, error) {
 	var until time.Time
 	if r.Buffered() > 0 {
@@ -178,12 +178,12 @@ func (c *client) read(r *wire.Reader, b []byte) (int, error) {
 	return c.conn.Read(b)
 }
 
-// A readerFunc is an io.Reader.
+// A readerFunc is a function as an io.Reader.
 type readerFunc func(b []byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// serve is the life of a client.
+// serve serves a client.
 func (c *client) serve(ctx context.Context) {
 	local, unix := c.conn.(*net.UnixConn)
 	ad, err := c.s.rules.Admit(c.conn.RemoteAddr(), unix)
@@ -224,8 +224,8 @@ func (c *client) serve(ctx context.Context) {
 	}
 }
 
-// allowed returns an error unless the user at the other end is root, or the user who runs
-// this program.
+// allowed returns an error unless the user at the other end is root, or the user of this
+// process.
 func allowed(conn *net.UnixConn) error {
 	cred, err := peercred.Of(conn)
 	if err != nil {
@@ -237,7 +237,7 @@ func allowed(conn *net.UnixConn) error {
 	return nil
 }
 
-// request does what a PDU asks for. An error ends the connection.
+// request executes a request. An error ends the connection.
 func (c *client) request(ctx context.Context, h wire.Header, body []byte) error {
 	switch h.Type {
 	case wire.TypeCreds:
@@ -267,7 +267,7 @@ func (c *client) request(ctx context.Context, h wire.Header, body []byte) error 
 	return pcp.ErrIPC
 }
 
-// logf writes to the log. It may come between what the recorder says, never into a line.
+// logf writes to the log. Its lines may appear between the recorder's, never within one.
 func (c *client) logf(format string, args ...any) { fmt.Fprintf(c.s.cfg.Log, format, args...) }
 
 // ask answers a LOG_REQUEST.
@@ -298,7 +298,7 @@ func (c *client) ask(ctx context.Context, kind wire.LogRequestKind) error {
 			return c.send(&wire.Error{Code: pcp.Code(verr)})
 		}
 		return c.send(&wire.Error{Code: pcp.Error(vol)})
-	case wire.LogSync: // each record is written at once
+	case wire.LogSync: // records are written immediately
 		return c.send(&wire.Error{})
 	}
 	c.logf("do_request: bad request type %d\n", kind)
@@ -340,7 +340,7 @@ func (c *client) control(ctx context.Context, q *wire.LogControl) error {
 	return c.send(&wire.Result{Result: *res})
 }
 
-// describe says what a change asks for.
+// describe describes the change of a request.
 func describe(q *wire.LogControl) string {
 	how := "advisory"
 	if q.Control == wire.LogMandatory {
@@ -357,15 +357,15 @@ func describe(q *wire.LogControl) string {
 	return how + " maybe"
 }
 
-// naming is how long the name service may take to name a client.
+// naming limits the time for the name service to name a client.
 const naming = 2 * time.Second
 
-// name returns where the client is, as the log has it.
+// name returns the client's address in the format of the log.
 func (c *client) name(ctx context.Context) string {
 	if c.host != "" {
 		return c.host
 	}
-	c.host = c.at.String() // of a socket
+	c.host = c.at.String() // path of a socket
 	if a, ok := c.conn.RemoteAddr().(*net.TCPAddr); ok {
 		c.host = a.IP.String()
 		ctx, cancel := context.WithTimeout(ctx, naming)

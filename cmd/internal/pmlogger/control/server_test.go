@@ -35,7 +35,7 @@ var (
 	nosuch = pcp.NewPMID(400, 0, 99)
 )
 
-// wideInsts is how many instances wide has: its answer is 1.6 MB.
+// wideInsts is the number of instances of wide: its answer is 1.6 MB.
 const wideInsts = 200_000
 
 func agent(t testing.TB) pmda.Agent {
@@ -148,7 +148,7 @@ type peer struct {
 	rd   *wire.Reader
 }
 
-// dial connects. It returns the code that the server greets with.
+// dial connects. It returns the code of the server's greeting.
 func dial(t testing.TB, network, addr string) (*peer, pcp.Error) {
 	t.Helper()
 	conn, err := net.Dial(network, addr)
@@ -193,7 +193,7 @@ func (p *peer) ask(pdu wire.PDU) wire.PDU {
 	return answer
 }
 
-// connect makes a connection of a version, when there is no other client any more.
+// connect opens a connection with a protocol version, when no other client is connected.
 func connect(t testing.TB, v *served, version uint8) *peer {
 	t.Helper()
 	for {
@@ -226,7 +226,7 @@ func (p *peer) control(kind wire.LogControlKind, state wire.LogState, delta int3
 		}
 		for _, v := range s.Values {
 			x := wire.LogValue(v.Bits())
-			// What the archive has depends on when the first sample is taken.
+			// The contents of the archive depend on the time of the first sample.
 			fmt.Fprintf(&b, " [%d]", v.Inst)
 			for bit, name := range map[wire.LogValue]string{wire.LogBitMandatory: "mandatory"} {
 				if x&bit != 0 {
@@ -246,7 +246,7 @@ func metric(id pcp.PMID, insts ...int32) wire.LogMetric {
 	return wire.LogMetric{PMID: id, Insts: insts}
 }
 
-// TestControl changes what is recorded in all ways.
+// TestControl changes recording states in all ways.
 func TestControl(t *testing.T) {
 	v := start(t, "log mandatory on 10 sec { guide.answer }\nlog advisory on 20 sec { guide.disk [\"disk0\",\"disk1\"] }", Config{})
 	p := connect(t, v, 3)
@@ -261,7 +261,7 @@ func TestControl(t *testing.T) {
 	const on, off, maybe = wire.LogOn, wire.LogOff, wire.LogMaybe
 	f(ask, 0, 0, "0: [-1] mandatory on 10000\n1: [0] on 20000 [1] on 20000 [2]\n2: [-1]\n", metric(answer), metric(disk), metric(other))
 	f(ask, 0, 0, "1: [1] on 20000\n", metric(disk, 1))
-	// Of what is mandatory, an advisory request changes nothing.
+	// An advisory request does not change mandatory states.
 	f(adv, off, 0, "0: [-1] mandatory on 10000\n", metric(answer, null))
 	f(mand, on, 5000, "0: [-1] mandatory on 5000\n2: [-1] mandatory on 5000\n", metric(answer, null), metric(other, null))
 	f(mand, off, 0, "0: [-1] mandatory\n", metric(answer, null))
@@ -275,23 +275,23 @@ func TestControl(t *testing.T) {
 	f(ask, 0, 0, "1: [0] on 20000 [1] mandatory on 1000 [2] mandatory on 1000\n", metric(disk))
 	f(adv, off, 0, "1: [0] [1] mandatory on 1000\n", metric(disk, 0, 1))
 	f(mand, maybe, 0, "1: [1]\n", metric(disk, 1))
-	// All of them: an advisory request does not touch what is mandatory, a mandatory one does.
+	// All instances: an advisory request does not touch mandatory states, a mandatory one does.
 	f(adv, on, 3000, "1: [0] [1] [2] mandatory on 1000\n", metric(disk))
 	f(mand, on, 3000, "1: [0] mandatory on 3000 [1] mandatory on 3000 [2] mandatory on 3000\n", metric(disk))
-	f(mand, off, 0, "1: [1] mandatory on 3000\n", metric(disk, 1)) // "all but one" cannot be
+	f(mand, off, 0, "1: [1] mandatory on 3000\n", metric(disk, 1)) // all but one is not possible
 	f(mand, off, 0, "1: [0] mandatory [1] mandatory [2] mandatory\n", metric(disk))
 	f(mand, maybe, 0, "1: [0] [1] [2]\n", metric(disk))
 	f(adv, on, 3000, "1: [0] on 3000 [1] on 3000 [2] on 3000\n", metric(disk))
-	f(mand, maybe, 0, "1: [0] on 3000 [1] on 3000 [2] on 3000\n", metric(disk)) // what is advisory stays
+	f(mand, maybe, 0, "1: [0] on 3000 [1] on 3000 [2] on 3000\n", metric(disk)) // advisory states stay
 	f(adv, off, 0, "1: [0] [1] [2]\n", metric(disk))
-	// What cannot be.
+	// Impossible requests.
 	f(mand, on, 1000, "99: "+pcp.ErrPMID.Error()+"\n", metric(nosuch))
 	f(mand, on, 1000, "99: [7]\n", metric(nosuch, 7)) // nothing is recorded
 	f(mand, on, 1000, "99: "+pcp.ErrPMID.Error()+"\n0: [-1] mandatory on 1000\n", wire.LogMetric{PMID: nosuch, Err: pcp.ErrPMID}, metric(answer, null))
 	f(mand, on, -1, (-pcp.Error(syscall.EINVAL)).Error(), metric(answer, null))
 }
 
-// TestFlags waits for what the archive and the last fetch have.
+// TestFlags waits for the flags of the archive and of the last fetch.
 func TestFlags(t *testing.T) {
 	v := start(t, "log on 10 msec { guide.answer guide.disk [\"disk1\"] }", Config{})
 	p := connect(t, v, 3)
@@ -312,12 +312,12 @@ func TestFlags(t *testing.T) {
 			t.Fatalf("flags %v, want %v", flags(), want)
 		}
 	}
-	// What was recorded is in the archive, even if it is not recorded any more.
+	// Recorded metrics are in the archive, even if they are not recorded any more.
 	p.control(wire.LogMandatory, wire.LogOff, 0, metric(answer), metric(disk, 1))
 	if got := flags(); !cmp.Equal(got, want) {
 		t.Errorf("flags %v after it was switched off, want %v", got, want)
 	}
-	// It goes on, at another interval.
+	// It is recorded again, at another interval.
 	p.control(wire.LogMandatory, wire.LogOn, 20, metric(disk))
 	want = []wire.LogValue{both, both, both, both}
 	for end := time.Now().Add(time.Minute); !cmp.Equal(flags(), want); {
@@ -327,7 +327,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestRequests asks for status, volumes and what is not there.
+// TestRequests requests status, volumes and nonexistent things.
 func TestRequests(t *testing.T) {
 	v := start(t, "log on 1 hour guide.answer", Config{Source: "local:", TimeZone: "UTC"})
 	p := connect(t, v, 3)
@@ -351,7 +351,7 @@ func TestRequests(t *testing.T) {
 	}
 	p.conn.Close()
 
-	// An older client, and one that did not say its version.
+	// An older client, and a client that did not send its version.
 	p = connect(t, v, 2)
 	if st := p.ask(&wire.LogRequest{Request: wire.LogStatusRequest}).(*wire.LogStatus); !st.V2 || st.Volume != 3 {
 		t.Errorf("status %+v", st)
@@ -368,7 +368,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestOneClient has others wait, by either way.
+// TestOneClient has other clients wait, on TCP and the socket.
 func TestOneClient(t *testing.T) {
 	v := start(t, "log on 1 hour guide.answer", Config{Version: 2})
 	p, code := dial(t, "unix", v.sock)
@@ -394,7 +394,7 @@ func TestOneClient(t *testing.T) {
 	}
 }
 
-// TestAccess obeys rules.
+// TestAccess checks the access rules.
 func TestAccess(t *testing.T) {
 	denied := pcp.ErrPermission.Error()
 	f := func(rules string, admitted bool, mandatory, advisory string) {
@@ -437,7 +437,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestLog reads what the log says of changes.
+// TestLog checks the log of changes.
 func TestLog(t *testing.T) {
 	v := start(t, "log mandatory on 1 hour guide.answer", Config{})
 	p, _ := dial(t, "unix", v.sock)
@@ -472,7 +472,7 @@ pmlc request from pmlogger: advisory off
 	}
 }
 
-// records waits until the recorder has made more records.
+// records waits until the recorder has written more records.
 func (v *served) records(t testing.TB, n int) {
 	t.Helper()
 	for range n {
@@ -491,8 +491,8 @@ func (v *served) records(t testing.TB, n int) {
 	}
 }
 
-// TestNeverReads has a client ask and not read: the recorder goes on, and when the client's
-// time is over it has to make way.
+// TestNeverReads has a client that sends requests and does not read: the recorder
+// continues, and disconnects the client after the time limit.
 func TestNeverReads(t *testing.T) {
 	v := start(t, "log on 5 msec guide.answer", Config{patience: 300 * time.Millisecond})
 	p := connect(t, v, 3)
@@ -513,18 +513,18 @@ func TestStops(t *testing.T) {
 	pdu := wire.Append(nil, 0, &wire.LogRequest{Request: wire.LogSync})
 	p.conn.Write(pdu[:13])
 	v.records(t, 3)
-	p2 := connect(t, v, 3) // when the time of the first one is over
+	p2 := connect(t, v, 3) // after the time limit of the first client
 	if e := p2.ask(&wire.LogRequest{Request: wire.LogSync}).(*wire.Error); e.Code != 0 {
 		t.Errorf("sync: %d", e.Code)
 	}
-	// One that only waits keeps its place.
+	// A client that only waits keeps its place.
 	v.records(t, 30)
 	if e := p2.ask(&wire.LogRequest{Request: wire.LogSync}).(*wire.Error); e.Code != 0 {
 		t.Errorf("sync: %d", e.Code)
 	}
 }
 
-// FuzzClient sends any bytes. The recorder and the next client do not notice.
+// FuzzClient sends any bytes. The recorder and the next client must not be affected.
 func FuzzClient(f *testing.F) {
 	creds := wire.Append(nil, 0, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(3, 0)}})
 	add := func(p wire.PDU) { f.Add(wire.Append(bytes.Clone(creds), 0, p)) }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// queue sets how many connections may wait to be accepted.
+// queue sets the number of connections that may wait to be accepted.
 func queue(ln net.Listener, n int) {
 	c, ok := ln.(syscall.Conn)
 	if !ok {

@@ -12,17 +12,17 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A Configure returns what is to be recorded of a host, to which c is a context: in the language of
-// package conf, after the preprocessor, and what that is called in messages. It can be called for
-// many hosts at the same time.
+// A Configure returns the configuration for recording a host, in the language of package conf,
+// after the preprocessor, and its name for messages. c is a context on the host. It can be called
+// for many hosts at the same time.
 type Configure func(ctx context.Context, c *pmapi.Context, h Host) (text []byte, name string, err error)
 
-// Static returns a Configure that has the same configuration for all hosts.
+// Static returns a Configure with the same configuration for all hosts.
 func Static(text []byte, name string) Configure {
 	return func(context.Context, *pmapi.Context, Host) ([]byte, string, error) { return text, name, nil }
 }
 
-// parsed has the configurations in use, so that hosts with the same one share it.
+// parsed caches the configurations in use, so that hosts with equal ones share one.
 type parsed struct {
 	mu sync.Mutex
 	m  map[parsedKey]weak.Pointer[conf.Config]
@@ -34,7 +34,7 @@ type parsedKey struct {
 	interval time.Duration
 }
 
-// get parses a configuration, unless a host uses an equal one.
+// get returns the parsed configuration, parsing it unless it is cached.
 func (p *parsed) get(text []byte, name string, interval time.Duration) (*conf.Config, error) {
 	key := parsedKey{sha256.Sum256(text), name, interval}
 	p.mu.Lock()

@@ -18,68 +18,67 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A Config says how a Fleet records.
+// A Config configures a Fleet.
 type Config struct {
-	// Dir is where the directories of hosts are made that do not name their own.
+	// Dir is the parent directory for hosts without a directory of their own.
 	Dir string
-	// Configure returns what is to be recorded of a host.
+	// Configure returns the configuration for a host.
 	Configure Configure
-	// Interval is what "default" means in a configuration; 0 means a minute.
+	// Interval is the "default" interval of configurations; 0 means a minute.
 	Interval time.Duration
-	// Recorder is what recorders have in common. Archive, Interval, Log, Turn and
-	// Sampled are not used.
+	// Recorder has the common settings of the recorders. Archive, Interval, Log,
+	// Turn and Sampled are not used.
 	Recorder pmlogger.Config
-	// Dialer makes connections. Its Reconnect is not used.
+	// Dialer opens connections. Its Reconnect is not used.
 	Dialer pmapi.Dialer
-	// Janitor says how the directory of each host is looked after: a new archive at midnight, what is
-	// compressed and when, what is removed. Nil does nothing of this. Dir, Recorder, Zone, Rotated and Log are
-	// not used.
+	// Janitor configures the maintenance of each host's directory: new archives at midnight, compression, and
+	// removal. Nil disables it. Dir, Recorder, Zone, Rotated and Log are not used.
 	Janitor *janitor.Config
-	// Turns is how many hosts are worked for at a time: answers decoded, records made and
-	// written. 0 means four for each processor, and at least 8.
+	// Turns is the number of hosts worked for at a time: decoding answers, making and
+	// writing records. 0 means four for each processor, and at least 8.
 	Turns int
-	// Spread is the time over which the first hosts start; 0 means Interval, negative not.
+	// Spread is the time over which the first hosts start; 0 means Interval, a negative value no spread.
 	Spread time.Duration
-	// Retry is how long a host is left alone after a failure, MaxRetry how long after many;
-	// the real times are up to a half shorter or longer. 0 means a second, and a minute.
+	// Retry is the delay after a failure, MaxRetry the longest delay after repeated
+	// failures; the real times are up to a half shorter or longer. 0 means a second, and a
+	// minute.
 	Retry, MaxRetry time.Duration
-	// Location is where times in the names of archives are local; nil means time.Local.
+	// Location is the time zone for the names of archives; nil means time.Local.
 	Location *time.Location
-	// Event is called with what happens, not twice at the same time. It should return soon.
+	// Event is called with each event, one at a time. It should return soon.
 	Event func(Event)
 }
 
-// An Event is something that happened to a host.
+// An Event is an event of a host.
 type Event struct {
 	Time time.Time
-	Host string // its name
+	Host string // name of the host
 	Text string
-	Err  error // nil unless something went wrong
-	// Daily is the bytes of records a day, in the event that tells them: when each metric of a host
+	Err  error // nil unless it is a failure
+	// Daily is the bytes of records a day, in the event that reports it: when each metric of a host
 	// has been recorded for the first time.
 	Daily int64
 }
 
 // A Host is a host to record.
 type Host struct {
-	// Spec is the collector, as [pmapi.Dial] takes it.
+	// Spec is the collector, as in [pmapi.Dial].
 	Spec string
-	// Name is what the host is called; "" means DefaultName of Spec. It must be different for
-	// each host.
+	// Name is the name of the host; "" means DefaultName of Spec. It must be unique.
 	Name string
-	// Dir is the directory of its archives; "" means one of its name in Config.Dir.
+	// Dir is the directory of its archives; "" means a directory in Config.Dir named after the host.
 	Dir string
-	// Config says to Configure what to record, as the name of a file; "" is what Config.Configure
-	// makes of it.
+	// Config selects the host's configuration for Configure, as the name of a file; "" leaves the
+	// choice to Config.Configure.
 	Config string
-	// These override what Config has, if not zero.
+	// These override the settings of Config, if not zero.
 	Interval time.Duration
 	Volume   pmlogger.Size
-	Label    string // the host in the labels of archives
+	Label    string // host name in the labels of archives
 	Report   bool
 }
 
-// A Fleet records many hosts. Its methods may be called by any goroutine.
+// A Fleet records many hosts. It is safe for concurrent use.
 type Fleet struct {
 	cfg    Config
 	slots  chan struct{}
@@ -89,13 +88,13 @@ type Fleet struct {
 	talk sync.Mutex // held while Event is called
 
 	mu      sync.Mutex
-	ctx     context.Context // nil until Run
+	ctx     context.Context // nil before Run
 	ended   bool
 	hosts   map[string]*host
 	running sync.WaitGroup
 }
 
-// New returns a Fleet without hosts. Nothing happens before Run.
+// New returns a Fleet without hosts. Recording starts with Run.
 func New(cfg Config) (*Fleet, error) {
 	if cfg.Configure == nil {
 		return nil, errors.New("nothing says what is to be recorded")
@@ -122,7 +121,7 @@ func New(cfg Config) (*Fleet, error) {
 	return &Fleet{cfg: cfg, slots: make(chan struct{}, cfg.Turns), hosts: make(map[string]*host)}, nil
 }
 
-// Run records until ctx is done. Then it ends all archives, waits for that, and returns nil.
+// Run records until ctx is done. Then it closes all archives and returns nil.
 func (f *Fleet) Run(ctx context.Context) error {
 	f.mu.Lock()
 	if f.ctx != nil {
@@ -143,7 +142,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 
 func byName(a, b *host) int { return cmp.Compare(a.Name, b.Name) }
 
-// maxGap is the longest time between the starts of two hosts. Few hosts need not wait for each other.
+// maxGap is the longest time between the starts of two hosts, so that a few hosts start without delay.
 const maxGap = 100 * time.Millisecond
 
 // startAll starts hosts, spread over the interval; f.mu is held.
@@ -157,7 +156,7 @@ func (f *Fleet) startAll(list []*host) {
 	}
 }
 
-// start has a host recorded; f.mu is held.
+// start starts recording a host; f.mu is held.
 func (f *Fleet) start(h *host, wait time.Duration) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	h.cancel = cancel
@@ -165,15 +164,15 @@ func (f *Fleet) start(h *host, wait time.Duration) {
 		defer close(h.ended)
 		defer cancel()
 		if after := h.after; after != nil {
-			<-after // another has the directory
+			<-after // another host uses the directory
 		}
 		h.run(ctx, wait)
 	})
 }
 
-// Set makes list the hosts that are recorded: it starts those that are new and ends those that
-// are not in list any more. One that differs from what it was is ended, and then started. If
-// there is a mistake in list, nothing changes. Set does not wait for anything.
+// Set sets the list of recorded hosts: it starts new hosts and ends those that are not in list
+// any more. A host with changed settings is ended, and then started. If there is a mistake in
+// list, nothing changes. Set does not wait.
 func (f *Fleet) Set(list []Host) error {
 	want := make(map[string]Host, len(list))
 	dirs := make(map[string]string, len(list))
@@ -197,7 +196,7 @@ func (f *Fleet) Set(list []Host) error {
 	if f.ended {
 		return errors.New("the fleet has ended")
 	}
-	busy := make(map[string]<-chan struct{}) // directories of hosts that are about to end
+	busy := make(map[string]<-chan struct{}) // directories of hosts that are ending
 	for name, h := range f.hosts {
 		if w, ok := want[name]; ok && w == h.Host {
 			delete(want, name)
@@ -247,7 +246,7 @@ func (f *Fleet) complete(h *Host) error {
 	return nil
 }
 
-// Status returns the status of all hosts, by name.
+// Status returns the status of all hosts, sorted by name.
 func (f *Fleet) Status() []Status {
 	f.mu.Lock()
 	list := slices.SortedFunc(maps.Values(f.hosts), byName)
@@ -259,12 +258,12 @@ func (f *Fleet) Status() []Status {
 	return all
 }
 
-// event reports what happened.
+// event reports an event.
 func (f *Fleet) event(host, text string, err error) {
 	f.Say(Event{Time: time.Now(), Host: host, Text: text, Err: err})
 }
 
-// Say calls Config.Event, not beside another call.
+// Say calls Config.Event, never during another call.
 func (f *Fleet) Say(e Event) {
 	f.talk.Lock()
 	defer f.talk.Unlock()

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 
 const config = "log mandatory on default { guide.answer guide.disk }\n"
 
-// serve starts a collector on a socket, and returns how to stop it.
+// serve starts a collector on a socket, and returns a function that stops it.
 func serve(t *testing.T, socket string) (stop func()) {
 	t.Helper()
 	indom := &pmda.InDom{Serial: 1, List: func(context.Context) ([]pcp.Instance, error) {
@@ -67,7 +67,7 @@ func serve(t *testing.T, socket string) (stop func()) {
 	return stop
 }
 
-// hang serves connections on a socket as one that never answers.
+// hang serves connections on a socket and never answers.
 func hang(t *testing.T, socket string) {
 	t.Helper()
 	ln, err := net.Listen("unix", socket)
@@ -93,7 +93,7 @@ func hang(t *testing.T, socket string) {
 	})
 }
 
-// A gate lets bytes through between a client and a collector until it is closed.
+// A gate passes bytes between a client and a collector until it is closed.
 type gate struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -208,7 +208,7 @@ func (r *run) end(t *testing.T) {
 	}
 }
 
-// until waits until ok reports true of the status of hosts.
+// until waits until ok returns true for the status of the hosts.
 func (r *run) until(t *testing.T, what string, ok func(map[string]fleet.Status) bool) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -233,8 +233,8 @@ func (r *run) seen() []fleet.Event {
 	return append([]fleet.Event(nil), r.events...)
 }
 
-// read returns how many records the archives of a directory have, marks apart, and how many marks. They
-// must be whole.
+// read returns the numbers of records, without marks, and of marks in the archives of a directory. The
+// archives must be complete.
 func read(t *testing.T, dir string) (records, marks int) {
 	t.Helper()
 	a, err := pmapi.OpenArchive(dir)
@@ -258,7 +258,7 @@ func read(t *testing.T, dir string) (records, marks int) {
 	}
 }
 
-// TestMany records fifty hosts, of which some hang or are down.
+// TestMany records fifty hosts, some of which hang or are down.
 func TestMany(t *testing.T) {
 	tmp := t.TempDir()
 	good, bad := filepath.Join(tmp, "good"), filepath.Join(tmp, "bad")
@@ -275,7 +275,7 @@ func TestMany(t *testing.T) {
 		}
 		hosts = append(hosts, h)
 	}
-	// Fewer turns than hosts that hang: they must not keep them.
+	// Fewer turns than hanging hosts, which must not keep them.
 	r := start(t, fleet.Config{Turns: 3}, hosts...)
 	r.until(t, "30 hosts have 3 samples", func(m map[string]fleet.Status) bool {
 		for name, s := range m {
@@ -293,7 +293,7 @@ func TestMany(t *testing.T) {
 	for _, s := range status {
 		switch {
 		case strings.HasPrefix(s.Name, "good"):
-			// The metadata of the end are a record too.
+			// The metadata at the end are a record too.
 			if n, _ := read(t, s.Dir); n < int(s.Samples) {
 				t.Errorf("%s: %d records, %d samples", s.Name, n, s.Samples)
 			}
@@ -327,7 +327,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestHangsLater has a host that stops to answer when it is recorded, and one that goes on.
+// TestHangsLater has a host that stops answering while it is recorded, and a host that continues.
 func TestHangsLater(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	serve(t, socket)
@@ -398,7 +398,7 @@ func TestVanishes(t *testing.T) {
 	}
 }
 
-// TestSet adds and removes hosts of a fleet that records.
+// TestSet adds and removes hosts of a running fleet.
 func TestSet(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	serve(t, socket)
@@ -440,7 +440,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestFull has a directory that cannot be written to, for a while.
+// TestFull has a directory that is not writable for a while.
 func TestFull(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	serve(t, socket)
@@ -460,7 +460,7 @@ func TestFull(t *testing.T) {
 	r.end(t)
 }
 
-// TestConfiguration has a configuration with a mistake, and one without a metric that the host has.
+// TestConfiguration has a configuration with a mistake, and one without a metric of the host.
 func TestConfiguration(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	serve(t, socket)
@@ -481,7 +481,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestJanitor has archives that are large followed by others, and the oldest removed.
+// TestJanitor checks that large archives are followed by others, and the oldest removed.
 func TestJanitor(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	serve(t, socket)
@@ -539,7 +539,7 @@ func TestDefaultName(t *testing.T) {
 	}
 }
 
-// What is not a host is a mistake, and not recorded under the name of another host.
+// An invalid host is a mistake, and not recorded under the name of another host.
 func TestNotAHost(t *testing.T) {
 	for spec, want := range map[string]string{
 		"":           "it is empty",

@@ -10,17 +10,18 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// Generated is a [Configure] that makes a configuration for what a host has, of the groups of
-// metrics that come with package logconf.
+// Generated is a [Configure] that generates a configuration for the metrics of a host, from
+// the metric groups of package logconf.
 func Generated(ctx context.Context, c *pmapi.Context, _ Host) ([]byte, string, error) {
 	return generate(ctx, c, logconf.Config{})
 }
 
-// processesPerMinute is of how many processes a sample a minute is taken. Of more there is a sample every two
-// minutes, and so on, so that those of a large machine take no more room than those of a small one.
+// processesPerMinute is the number of processes up to which a sample is taken every minute. For up to twice
+// as many there is a sample every two minutes, and so on, so that a large machine takes no more disk space
+// than a small one.
 const processesPerMinute = 1000
 
-// GeneratedProcesses is [Generated] with each process: once a minute, and more seldom if there are
+// GeneratedProcesses is [Generated] with each process: once a minute, and less often if there are
 // more than a thousand.
 func GeneratedProcesses(ctx context.Context, c *pmapi.Context, _ Host) ([]byte, string, error) {
 	n, err := countProcesses(ctx, c)
@@ -35,7 +36,7 @@ func generate(ctx context.Context, c *pmapi.Context, cfg logconf.Config) ([]byte
 	return text, "the configuration made for this host", err
 }
 
-// countProcesses returns how many processes there are, or 0 if the collector does not say.
+// countProcesses returns the number of processes, or 0 if the collector does not have it.
 func countProcesses(ctx context.Context, c *pmapi.Context) (uint32, error) {
 	ids, err := c.LookupName(ctx, "proc.nprocs")
 	if errors.Is(err, pcp.ErrName) || errors.Is(err, pcp.ErrNonLeaf) || err == nil && ids[0] == pcp.PMIDNull {
@@ -51,7 +52,7 @@ func countProcesses(ctx context.Context, c *pmapi.Context) (uint32, error) {
 	return res.Sets[0].Values[0].As(pcp.TypeU32).Uint32(), nil
 }
 
-// processInterval returns how often n processes are recorded.
+// processInterval returns the interval for recording n processes.
 func processInterval(n uint32) string {
 	return fmt.Sprintf("%d minutes", max(1, (uint64(n)+processesPerMinute-1)/processesPerMinute))
 }

@@ -2,7 +2,7 @@ package fleet
 
 import "testing"
 
-// TestProcessInterval has processes of large machines recorded more seldom.
+// TestProcessInterval checks that processes of large machines are recorded less often.
 func TestProcessInterval(t *testing.T) {
 	for n, want := range map[uint32]string{
 		0: "1 minutes", 1: "1 minutes", 1000: "1 minutes", 1001: "2 minutes", 10000: "10 minutes", 4294967295: "4294968 minutes",

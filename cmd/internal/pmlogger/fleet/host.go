@@ -20,24 +20,24 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A host is a host that is recorded.
+// A host is a recorded host.
 type host struct {
 	Host
 	f    *Fleet
 	turn turn
 
-	starting bool // whether it has one of Fleet.starts; for the goroutine of run
+	starting bool // holds a place of Fleet.starts; for the goroutine of run
 
 	after  <-chan struct{} // closed when the directory is free; nil if it is
 	cancel context.CancelFunc
 	ended  chan struct{}
 
 	mu       sync.Mutex
-	j        *janitor.Janitor // while it runs
-	fullSaid bool             // since the last sample that could be written
+	j        *janitor.Janitor // during recording
+	fullSaid bool             // reported since the last successful sample
 	s        Status
 	base     int64 // bytes of earlier archives
-	told     bool  // how much a day is
+	told     bool  // the daily size was reported
 }
 
 func (f *Fleet) newHost(h Host) *host {
@@ -69,8 +69,8 @@ func (h *host) run(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// backoff returns how long to leave a host alone that failed so many times before. It is random, so
-// that hosts that were lost together are not tried together.
+// backoff returns the delay after a number of failures in a row. It is random, so that hosts lost
+// together are not retried together.
 func (f *Fleet) backoff(failures int) time.Duration {
 	d := f.cfg.MaxRetry
 	if failures < 30 {
@@ -79,7 +79,7 @@ func (f *Fleet) backoff(failures int) time.Duration {
 	return d/2 + rand.N(d+1)
 }
 
-// sleep waits, and reports whether ctx still goes on.
+// sleep waits, and reports whether ctx is still active.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -94,7 +94,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// record makes an archive, until it cannot go on.
+// record writes an archive, until it ends or fails.
 func (h *host) record(ctx context.Context) error {
 	if !h.begin(ctx) {
 		return ctx.Err()
@@ -115,14 +115,14 @@ func (h *host) record(ctx context.Context) error {
 	}
 	defer c.Close()
 	h.mu.Lock()
-	again := h.s.Archive == r.Archive() // which could not be begun
+	again := h.s.Archive == r.Archive() // which could not be started
 	h.s.Archive = r.Archive()
 	h.mu.Unlock()
 	if !again {
 		h.f.event(h.Name, "recording to "+r.Archive(), nil)
 	}
 	err = h.recordTo(ctx, r)
-	runtime.KeepAlive(config) // others can share it until now
+	runtime.KeepAlive(config) // others can share it until here
 	h.mu.Lock()
 	h.base, h.s.Bytes = h.base+h.s.Bytes, 0
 	h.mu.Unlock()
@@ -135,10 +135,10 @@ func (h *host) record(ctx context.Context) error {
 	return err
 }
 
-// compressSpread is the time over which hosts compress what they have finished at midnight.
+// compressSpread is the time over which hosts spread the compression of finished archives at midnight.
 const compressSpread = time.Hour
 
-// recordTo runs a recorder, and looks after its directory meanwhile.
+// recordTo runs a recorder, and maintains its directory meanwhile.
 func (h *host) recordTo(ctx context.Context, r *pmlogger.Recorder) error {
 	if h.f.cfg.Janitor == nil {
 		return r.Run(ctx)
@@ -165,14 +165,14 @@ func (h *host) recordTo(ctx context.Context, r *pmlogger.Recorder) error {
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	var tidy sync.WaitGroup
-	tidy.Go(func() { j.Run(ctx) }) // until ctx is done; what goes wrong is in the log
+	tidy.Go(func() { j.Run(ctx) }) // until ctx is done; errors are logged
 	err = r.Run(ctx)
 	cancel()
 	tidy.Wait()
 	return err
 }
 
-// full has the janitor make room. It is called by the recorder.
+// full makes the janitor free space. It is called by the recorder.
 func (h *host) full(err error) {
 	h.mu.Lock()
 	j := h.j
@@ -189,7 +189,7 @@ func (h *host) full(err error) {
 	}
 }
 
-// rotated takes note of a new archive. It is called by the recorder.
+// rotated records a new archive. It is called by the recorder.
 func (h *host) rotated(base string) {
 	h.mu.Lock()
 	h.s.Archive = base
@@ -197,13 +197,13 @@ func (h *host) rotated(base string) {
 	h.f.event(h.Name, "recording to "+base, nil)
 }
 
-// joined reports whether an error came with others: those of the end of an archive.
+// joined reports whether an error was joined with others, from closing an archive.
 func joined(err error) bool {
 	j, ok := err.(interface{ Unwrap() []error })
 	return ok && len(j.Unwrap()) > 1
 }
 
-// open connects to the host and makes its recorder.
+// open connects to the host and creates its recorder.
 func (h *host) open(ctx context.Context, d *pmapi.Dialer) (_ *pmlogger.Recorder, _ *pmapi.Context, config any, err error) {
 	c, err := d.Dial(ctx, h.Spec)
 	if err != nil {
@@ -246,8 +246,8 @@ func (h *host) open(ctx context.Context, d *pmapi.Dialer) (_ *pmlogger.Recorder,
 	return r, c, parsed, nil
 }
 
-// freeName returns the name of the next archive in a directory: the time, and a number if there is
-// one of that name.
+// freeName returns the name of the next archive in a directory: the time, with a number if that
+// name exists.
 func freeName(dir string, now time.Time) (string, error) {
 	base := filepath.Join(dir, now.Format("20060102.15.04"))
 	name := base
@@ -263,8 +263,8 @@ func freeName(dir string, now time.Time) (string, error) {
 	}
 }
 
-// A hostLog is the file in which a recorder says what happens. It is open only while something is
-// written, and starts anew when it is long.
+// A hostLog is the log file of a recorder. It is open only during a write, and is started again
+// when it is long.
 type hostLog struct{ path string }
 
 const maxHostLog = 256 << 10
@@ -276,7 +276,7 @@ func (l *hostLog) Write(b []byte) (int, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.Size() > maxHostLog {
-		os.Rename(l.path, l.path+".prior") // if it cannot be, the file is cut anyway
+		os.Rename(l.path, l.path+".prior") // if that fails, the file is truncated anyway
 		if err := f.Truncate(0); err != nil {
 			return 0, err
 		}

@@ -18,11 +18,11 @@ import (
 const (
 	MaxHosts = 100_000
 	maxLine  = 4096
-	maxName  = 200 // leaves room in the name of a file
+	maxName  = 200 // leaves room in a file name
 )
 
-// DefaultName returns the name of the host that a specification of a collector names: that of
-// its host, with its port if it has one; of a socket its path. It has letters, digits, and ".-_:" only.
+// DefaultName returns a host name for a collector specification: its host, with its port if it has one;
+// for a socket its path. It has letters, digits, and ".-_:" only.
 func DefaultName(spec string) string {
 	name := spec
 	if hs, err := pmapi.ParseHostSpec(spec); err == nil && len(hs.Hosts) > 0 {
@@ -48,8 +48,8 @@ func DefaultName(spec string) string {
 	return name
 }
 
-// checkSpec returns an error if spec does not name the collector of a host. What stands behind a slash would be left
-// out, and of a name such as ".." nothing would be left: the archives would be taken for those of another host.
+// checkSpec returns an error if spec does not name the collector of a host. Text after a slash would be dropped, and
+// a name such as ".." would become empty: the archives would be taken for those of another host.
 func checkSpec(spec string) error {
 	if spec == "" {
 		return errors.New(`host "": it is empty`)
@@ -79,7 +79,7 @@ func checkSpec(spec string) error {
 	return nil
 }
 
-// checkName returns an error if name cannot be that of a directory.
+// checkName returns an error if name is not valid for a directory.
 func checkName(name string) error {
 	switch {
 	case len(name) > maxName:
@@ -94,9 +94,9 @@ func checkName(name string) error {
 	return nil
 }
 
-// ReadHosts reads a list of hosts. Each line has the specification of a collector, and may have
-// name=NAME, dir=DIR, config=FILE and interval=TIME behind it; what follows a # is a comment. A mistake is an
-// error that names the file and the line.
+// ReadHosts reads a list of hosts. Each line has a collector specification, optionally followed by name=NAME,
+// dir=DIR, config=FILE and interval=TIME; # starts a comment. The error for a mistake names the file and the
+// line.
 func ReadHosts(r io.Reader, file string) ([]Host, error) {
 	var list []Host
 	s := bufio.NewScanner(r)

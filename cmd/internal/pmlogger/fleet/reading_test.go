@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// TestReadWhileWritten reads a directory again and again, while archives in it grow, end, are
+// TestReadWhileWritten reads a directory repeatedly, while archives in it grow, end, are
 // compressed, and others begin.
 func TestReadWhileWritten(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// maxStarts is how many hosts start at a time: they shake hands, look up metrics and record
-// metadata, which takes as much work as dozens of samples. The others wait, so that those that are
-// recorded already are not late, and those that start have soon done so.
+// maxStarts is the number of hosts that start at a time: they shake hands, look up metrics and
+// record metadata, which takes as much work as dozens of samples. The others wait, so that hosts
+// already being recorded are not late, and those starting finish soon.
 const maxStarts = 32
 
-// starts are the places of hosts that start.
+// starts limits the number of starting hosts.
 type starts struct {
 	mu    sync.Mutex
-	n     int             // taken
-	queue []chan struct{} // those who wait, the longest first
+	n     int             // places in use
+	queue []chan struct{} // waiting hosts, the longest first
 }
 
-// take waits for a place. It returns false, without a place, if ctx is done before.
+// take waits for a place. It returns false, without a place, if ctx is done first.
 func (s *starts) take(ctx context.Context) bool {
 	s.mu.Lock()
 	if s.n < maxStarts && len(s.queue) == 0 {
@@ -42,20 +42,20 @@ func (s *starts) take(ctx context.Context) bool {
 		s.queue = slices.Delete(s.queue, i, i+1)
 	}
 	s.mu.Unlock()
-	if i < 0 { // it came at the same time
+	if i < 0 { // it arrived at the same time
 		s.give()
 	}
 	return false
 }
 
-// retake takes a place at once, even if there is none: what is connected is to start soon.
+// retake takes a place at once, even if there is none: a connected host should start soon.
 func (s *starts) retake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.n++
 }
 
-// give gives a place back.
+// give returns a place.
 func (s *starts) give() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,11 +67,11 @@ func (s *starts) give() {
 	}
 }
 
-// dialPatience is how long a host keeps its place while it waits for a connection.
+// dialPatience is the time for which a host keeps its place while it waits for a connection.
 const dialPatience = time.Second
 
-// dial returns a dial function that gives the place of the host to others while it waits for long:
-// hosts that do not answer do not keep others from starting.
+// dial returns a dial function that releases the host's place during a long wait: unresponsive
+// hosts do not keep others from starting.
 func (h *host) dial(below dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if h.starting {
@@ -86,13 +86,13 @@ func (h *host) dial(below dialFunc) dialFunc {
 	}
 }
 
-// begin waits for the place in which the host starts. It returns false if ctx is done before.
+// begin waits for a place to start the host. It returns false if ctx is done first.
 func (h *host) begin(ctx context.Context) bool {
 	h.starting = h.f.starts.take(ctx)
 	return h.starting
 }
 
-// begun gives the place back, if the host has it.
+// begun returns the place, if the host has it.
 func (h *host) begun() {
 	if h.starting {
 		h.starting = false

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-// TestStarts has hosts wait for a place in the order in which they come.
+// TestStarts checks that hosts get a place in the order of their arrival.
 func TestStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s starts
@@ -35,7 +35,7 @@ func TestStarts(t *testing.T) {
 		if n := <-got; n != -1 {
 			t.Errorf("host %d has a place", n)
 		}
-		s.retake() // one more than there are
+		s.retake() // one more than the limit
 		s.give()
 		synctest.Wait()
 		if len(got) != 0 {

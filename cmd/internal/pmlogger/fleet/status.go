@@ -8,16 +8,16 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 )
 
-// A State is what a host is about.
+// A State is the state of a host.
 type State int
 
 // States of a host.
 const (
 	Waiting    State = iota // for its first start
-	Connecting              // also while the configuration is looked up
+	Connecting              // also during the lookup of the configuration
 	Recording
-	Lost    // the connection, while it records; the archive goes on with a mark
-	Retry   // it failed and is left alone for a while
+	Lost    // the connection, during recording; the archive continues with a mark
+	Retry   // it failed and waits for a retry
 	Ended   // it was removed, or the fleet has ended
 	nStates = iota
 )
@@ -31,27 +31,27 @@ func (s State) String() string {
 	return stateNames[s]
 }
 
-// A Status says how it goes with a host.
+// A Status is the status of a host.
 type Status struct {
-	Name, Spec string // Spec is without its password
+	Name, Spec string // Spec has no password
 	Dir        string
 	State      State
-	Interval   time.Duration // what "default" means
-	Archive    string        // the last one, "" if there is none yet
+	Interval   time.Duration // the "default" interval
+	Archive    string        // the last one, "" before the first
 
-	Last    pcp.Timestamp // of the last record, as the host says
-	Written time.Time     // when it was written
-	Samples uint64        // how many were recorded
-	Missed  uint64        // how many were left out, since the host was late or lost
-	Lag     time.Duration // how much later than due the last sample was written
-	MaxLag  time.Duration // the most that it ever was
+	Last    pcp.Timestamp // time of the last record, by the host's clock
+	Written time.Time     // time when it was written
+	Samples uint64        // number of samples recorded
+	Missed  uint64        // number of samples dropped, since the host was late or lost
+	Lag     time.Duration // delay of the last sample, until it was written
+	MaxLag  time.Duration // longest delay of a sample
 	Bytes   int64         // written so far, to all archives
-	Daily   int64         // bytes of records a day, as the last samples have them
+	Daily   int64         // bytes of records a day, estimated from the last samples
 
-	Errors  uint64    // how many there were
-	Err     error     // the last one, nil if there was none
-	ErrTime time.Time // when
-	Again   time.Time // when the host is tried again, in state Retry
+	Errors  uint64    // number of errors
+	Err     error     // the last error, or nil
+	ErrTime time.Time // its time
+	Again   time.Time // time of the next try, in state Retry
 }
 
 func (h *host) status() Status {
@@ -68,8 +68,8 @@ func (h *host) state(s State) {
 	h.mu.Unlock()
 }
 
-// failed notes that the host is to be tried again after a while. Of the failures in a row the
-// first is an event: the host does not come back by being told so.
+// failed records a failure, and when the host will be retried. Only the first of several
+// failures in a row is an event, since repeating it would not help.
 func (h *host) failed(err error, wait time.Duration, first bool) {
 	now := time.Now()
 	h.mu.Lock()
@@ -83,7 +83,7 @@ func (h *host) failed(err error, wait time.Duration, first bool) {
 	}
 }
 
-// sampled takes note of a sample.
+// sampled records a sample.
 func (h *host) sampled(s pmlogger.Sample) {
 	h.begun()
 	lag := s.Done.Sub(s.Due)

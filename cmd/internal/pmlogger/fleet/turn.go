@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// A turn is the right of a host's goroutine to work. It is for that goroutine alone.
+// A turn is the right of a host's goroutine to work. Only that goroutine may use it.
 type turn struct {
 	slots chan struct{} // of the fleet
 	held  bool
@@ -23,7 +23,7 @@ func (t *turn) Give() {
 	<-t.slots
 }
 
-// rest calls f, which waits for others, without the turn.
+// rest calls f, which waits, without the turn.
 func (t *turn) rest(f func()) {
 	if !t.held {
 		f()
@@ -34,14 +34,13 @@ func (t *turn) rest(f func()) {
 	t.Take()
 }
 
-// A conn gives back the turn while it waits for its peer.
+// A conn releases the turn while it waits for its peer.
 type conn struct {
 	net.Conn
 	t *turn
 }
 
-// largeWrite is how much a socket may be unable to take at once from a client whose last request
-// was answered.
+// largeWrite is the size of a write that may block although the last request was answered.
 const largeWrite = 8 << 10
 
 func (c *conn) Read(b []byte) (n int, err error) {
@@ -59,7 +58,7 @@ func (c *conn) Write(b []byte) (n int, err error) {
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dial returns a dial function whose connections give back the turn while they wait, as it does.
+// dial returns a dial function that releases the turn while it waits, as do its connections.
 func (t *turn) dial(below dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (nc net.Conn, err error) {
 		t.rest(func() { nc, err = below(ctx, network, address) })

@@ -18,19 +18,18 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
 )
 
-// A Format is how a file is compressed.
+// A Format is a compression format.
 type Format int
 
-// Formats. What reads archives of version 6 of the C implementation, and earlier ones, knows
-// XZ but not Zstd.
+// Formats. Version 6 of the C implementation and earlier versions can read XZ but not Zstd.
 const (
 	Zstd Format = iota
-	XZ          // in blocks of 10 MiB, so that readers need not expand all of a file
+	XZ          // in blocks of 10 MiB, so that readers need not decompress the whole file
 )
 
 const xzBlock = 10 << 20
 
-// Suffix returns what names of such files end in.
+// Suffix returns the suffix of file names.
 func (f Format) Suffix() string {
 	if f == XZ {
 		return ".xz"
@@ -38,7 +37,7 @@ func (f Format) Suffix() string {
 	return ".zst"
 }
 
-// ParseFormat returns the format of that name, "zstd" or "xz".
+// ParseFormat returns the format with a name, "zstd" or "xz".
 func ParseFormat(name string) (Format, error) {
 	switch name {
 	case "zstd":
@@ -61,7 +60,7 @@ func (f Format) writer(w io.Writer, size int64) (io.WriteCloser, error) {
 	if f == XZ {
 		return xz.WriterConfig{BlockSize: xzBlock, DictCap: int(min(max(size, 4<<10), xzBlock))}.NewWriter(w)
 	}
-	// One frame, with its length: readers know how much there is before they expand it.
+	// One frame, with its length: readers know the size before they decompress it.
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
 	if err != nil {
 		return nil, err
@@ -70,8 +69,8 @@ func (f Format) writer(w io.Writer, size int64) (io.WriteCloser, error) {
 	return z, nil
 }
 
-// temporary is what ends the names of files that are not whole. With a dot before the name
-// of the file they stand for, no tool takes them for parts of archives.
+// temporary is the suffix of incomplete files. With a dot before the name of the final
+// file as well, no tool takes them for parts of archives.
 const temporary = ".janitor"
 
 func temporaryName(path, suffix string) string {
@@ -79,10 +78,10 @@ func temporaryName(path, suffix string) string {
 	return filepath.Join(dir, "."+name+suffix+temporary)
 }
 
-// Compress replaces a file of an archive by a compressed one, and returns its path. Nothing
-// may write the file. The new one has the mode, the owner and the time of the old one, which
-// is removed after the new one was read back, compared and synced to the disk. If Compress
-// is stopped before, [Recover] finds what it left.
+// Compress replaces a file of an archive with a compressed one, and returns its path. The
+// file must not be written to. The new file has the mode, the owner and the time of the old
+// one, which is removed after the new one was read back, compared and synced to the disk. If
+// Compress is interrupted, [Recover] cleans up.
 func Compress(ctx context.Context, path string, format Format) (string, error) {
 	to := path + format.Suffix()
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +121,7 @@ func Compress(ctx context.Context, path string, format Format) (string, error) {
 	return to, fsdir.Sync(filepath.Dir(path))
 }
 
-// openRegular opens a file that is a file, and no link to one.
+// openRegular opens a regular file, and no link.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	fi, err := os.Lstat(path)
 	if err != nil {
@@ -172,16 +171,16 @@ func writeCompressed(ctx context.Context, temp string, in io.Reader, like fs.Fil
 	return out.Close()
 }
 
-// resemble gives a file the owner, the mode and the time of another one.
+// resemble copies the owner, the mode and the time of another file.
 func resemble(f *os.File, like fs.FileInfo) error {
-	own(f, like) // who may not give files away has none of others
+	own(f, like) // unprivileged users have no files of other owners
 	if err := f.Chmod(like.Mode().Perm()); err != nil {
 		return err
 	}
 	return os.Chtimes(f.Name(), like.ModTime(), like.ModTime())
 }
 
-// An interruptible is a reader that ends with its context.
+// An interruptible is a reader that fails when its context is done.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader
@@ -194,18 +193,18 @@ func (r *interruptible) Read(b []byte) (int, error) {
 	return r.r.Read(b)
 }
 
-// A relation says how the contents of two files are related.
+// A relation is the relation of two files' contents.
 type relation int
 
 const (
 	different relation = iota
 	same
-	plainShorter  // the plain file is the start of the other
-	packedShorter // or the other way round; the compressed one may end early, or be damaged
+	plainShorter  // the plain file is a prefix of the other
+	packedShorter // the reverse; the compressed one may be truncated or damaged
 )
 
 // sameContents reads a compressed file back, and returns an error unless it has the contents
-// of a plain one.
+// of the plain file.
 func sameContents(ctx context.Context, path, packed, suffix string) error {
 	rel, err := compare(ctx, path, packed, suffix)
 	if err == nil && rel != same {
@@ -214,8 +213,8 @@ func sameContents(ctx context.Context, path, packed, suffix string) error {
 	return err
 }
 
-// compare reads a plain file and a compressed one in a format, and returns how they are
-// related, whatever the name of the second one is.
+// compare reads a plain file and a compressed one of a given format, whatever its name,
+// and returns their relation.
 func compare(ctx context.Context, path, packed, suffix string) (relation, error) {
 	plain, _, err := openRegular(path)
 	if err != nil {
@@ -254,7 +253,7 @@ func compare(ctx context.Context, path, packed, suffix string) (relation, error)
 		}
 		m, packedErr := readFull(r, b)
 		if _, ok := errors.AsType[*fs.PathError](packedErr); ok {
-			return different, packedErr // of the disk, not of what is on it
+			return different, packedErr // a disk error, not bad contents
 		}
 		k := min(n, m)
 		switch {
@@ -265,14 +264,14 @@ func compare(ctx context.Context, path, packed, suffix string) (relation, error)
 		case n < m:
 			return plainShorter, nil
 		case packedErr != nil && packedErr != io.EOF:
-			return packedShorter, nil // what is behind its last byte is damaged or missing
+			return packedShorter, nil // the rest is damaged or missing
 		case plainErr != nil && packedErr != nil:
 			return same, nil // both end here
 		}
 	}
 }
 
-// readFull is io.ReadFull, but for the error: it is that of the reader.
+// readFull is io.ReadFull, except that it returns the error of the reader.
 func readFull(r io.Reader, b []byte) (n int, err error) {
 	for n < len(b) && err == nil {
 		var k int
@@ -282,9 +281,9 @@ func readFull(r io.Reader, b []byte) (n int, err error) {
 	return n, err
 }
 
-// CompressArchive compresses the volumes and the metadata of an archive that nothing writes,
-// or, if it is written, its volumes but the last. The temporal index stays as it is, for it is
-// small and read first. It returns the paths of the new files.
+// CompressArchive compresses the volumes and the metadata of a complete archive, or all
+// volumes but the last of an archive still being written. The temporal index is not
+// compressed, since it is small and read first. It returns the paths of the new files.
 func CompressArchive(ctx context.Context, a *Archive, format Format, written bool) (made []string, err error) {
 	last := lastVolume(a)
 	var errs []error

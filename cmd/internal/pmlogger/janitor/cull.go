@@ -12,15 +12,15 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
 )
 
-// A Policy says which archives of a directory are too many. The zero Policy keeps all.
+// A Policy limits the archives in a directory. The zero Policy keeps all.
 type Policy struct {
-	MaxAge   time.Duration // since the last change of an archive; 0 means any
-	MaxBytes int64         // of all archives together, on disk; 0 means any
+	MaxAge   time.Duration // since the last change of an archive; 0 means no limit
+	MaxBytes int64         // of all archives together, on disk; 0 means no limit
 }
 
-// Cull removes archives that a policy does not keep, the oldest first, and returns their
-// base names. It never removes one for which written returns true: that counts, though, to
-// what all of them take together. It goes on after an error.
+// Cull removes archives that exceed a policy, the oldest first, and returns their base
+// names. It never removes an archive for which written returns true, though its size
+// counts. It continues after an error.
 func Cull(dir string, p Policy, now time.Time, written func(*Archive) bool) (removed []string, err error) {
 	list, err := List(dir)
 	if err != nil {
@@ -46,11 +46,12 @@ func Cull(dir string, p Policy, now time.Time, written func(*Archive) bool) (rem
 	return removed, errors.Join(errs...)
 }
 
-// culled is what the metadata of an archive that is being removed end in.
+// culled is the suffix of the metadata of an archive being removed.
 const culled = ".meta.culled" + temporary
 
-// Remove removes the files of an archive. The metadata are renamed first: without them no
-// tool takes the rest for an archive, and [Recover] removes the rest if Remove is stopped.
+// Remove removes the files of an archive. It renames the metadata first: without them no
+// tool takes the rest for an archive, and [Recover] removes the rest if Remove is
+// interrupted.
 func Remove(a *Archive) error {
 	dir, name := filepath.Split(a.Base)
 	marker := filepath.Join(dir, "."+name+culled)
@@ -72,12 +73,12 @@ func Remove(a *Archive) error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return err // the marker stays, and so it is tried again
+		return err // the marker remains, so Recover retries
 	}
 	return errors.Join(ignoreMissing(os.Remove(marker)), fsdir.Sync(dir))
 }
 
-// markedBase returns the base name of the archive that a marker is of.
+// markedBase returns the base name of a marker's archive.
 func markedBase(name string) (string, bool) {
 	rest, ok := strings.CutSuffix(name, culled)
 	if !ok || len(rest) < 2 || rest[0] != '.' {

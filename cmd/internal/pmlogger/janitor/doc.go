@@ -1,6 +1,6 @@
-// Package janitor looks after a directory of archives of one host: it begins a new archive at
-// midnight or when one is large, compresses what is finished, and removes what is too old or
-// too much.
+// Package janitor maintains the directory of a host's archives: it begins a new archive at
+// midnight or when one is large, compresses finished files, and removes old archives and
+// those in excess.
 //
 //	j, err := janitor.New(janitor.Config{
 //		Dir: dir, Recorder: r, Daily: true,
@@ -12,12 +12,12 @@
 //	go j.Run(ctx)
 //	return r.Run(ctx)
 //
-// [Compress], [Cull], [Remove] and [Recover] do parts of it for programs that are started once
-// a day.
+// [Compress], [Cull], [Remove] and [Recover] do parts of this for programs that run once a
+// day.
 //
-// Nothing is removed before what replaces it was read back, compared and synced to the disk.
-// Each step can be stopped by a crash: what it leaves has names that no tool takes for
-// archives, and the next run finishes it. The archive that is written is never touched.
+// Nothing is removed before its replacement was read back, compared and synced to the disk.
+// Each step is safe against crashes: leftover files have names that no tool takes for
+// archives, and the next run finishes the step. The archive being written is never touched.
 //
-// Archives are not merged, which copies all of them: pmlogger_merge does so on request.
+// Archives are not merged, which would copy all of them: pmlogger_merge does so on request.
 package janitor

@@ -9,7 +9,7 @@ import (
 
 func own(*os.File, fs.FileInfo) {}
 
-// alive reports whether there is a process of that number.
+// alive reports whether a process exists.
 func alive(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

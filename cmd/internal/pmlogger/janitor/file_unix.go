@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// own gives a file the owner of another one, as far as the process may.
+// own copies the owner of another file, as far as the process may.
 func own(f *os.File, like fs.FileInfo) {
 	if st, ok := like.Sys().(*syscall.Stat_t); ok {
 		if f.Chown(int(st.Uid), int(st.Gid)) != nil {
@@ -18,7 +18,7 @@ func own(f *os.File, like fs.FileInfo) {
 	}
 }
 
-// alive reports whether there is a process of that number.
+// alive reports whether a process exists.
 func alive(pid int) bool {
 	return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

@@ -14,64 +14,64 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// ErrBusy is that another janitor looks after the directory.
+// ErrBusy is the error for a directory that another janitor maintains.
 var ErrBusy = errors.New("another janitor is at work in the directory")
 
-// DefaultName is the template of names of archives: the date and the time of day.
+// DefaultName is the default template of archive names: the date and the time of day.
 const DefaultName = "%Y%m%d.%H.%M"
 
-// A Config says how a Janitor works.
+// A Config configures a Janitor.
 type Config struct {
-	// Dir is the directory, which has archives of one host.
+	// Dir is the directory with the archives of one host.
 	Dir string
-	// Recorder writes archives in Dir. Nil means that none does in this process.
+	// Recorder writes archives in Dir. Nil means that this process does not record there.
 	Recorder *pmlogger.Recorder
 
 	// Daily begins a new archive at midnight in Zone, nil for the local one.
 	Daily bool
 	Zone  *time.Location
-	// RotateBytes begins a new archive when the files of one have so many bytes; 0 means never.
+	// RotateBytes begins a new archive when the files of one reach this size; 0 means never.
 	RotateBytes int64
 	// Name is the template for the names of archives, as for strftime(3); "" means DefaultName.
 	Name string
 
-	// Format is how finished volumes and metadata are compressed; NoCompress leaves them.
+	// Format is the compression of finished volumes and metadata; NoCompress disables it.
 	Format     Format
 	NoCompress bool
-	// CompressAfter is how long a file is left as it is after its last change.
+	// CompressAfter is the minimum age of a file to be compressed, since its last change.
 	CompressAfter time.Duration
 
-	// Policy says which archives are removed. MakeRoom removes, when the file system is
-	// full, the oldest one too if the policy keeps it.
+	// Policy selects the archives to remove. When the file system is full, MakeRoom
+	// also removes the oldest archive if the policy keeps it.
 	Policy   Policy
 	MakeRoom bool
 
-	// Interval is how often the Janitor looks; 0 means a minute.
+	// Interval is the time between checks; 0 means a minute.
 	Interval time.Duration
 	// Rotated is called with the base name of each new archive, in the goroutine of the
-	// recorder. May be nil.
+	// recorder. It may be nil.
 	Rotated func(base string)
-	// Log gets what is done and what is wrong. Nil discards it.
+	// Log receives actions and errors. Nil discards them.
 	Log *slog.Logger
 
-	// For tests: the time of day, which may be set, and how long the process has run, which is not.
+	// For tests: the time of day, which may be set, and the uptime of the process, which is monotonic.
 	now    func() time.Time
 	uptime func() time.Duration
 }
 
-// A Janitor looks after a directory, see [Config].
+// A Janitor maintains a directory, see [Config].
 type Janitor struct {
 	cfg    Config
-	full   chan struct{} // the recorder says so
+	full   chan struct{} // signalled by the recorder
 	failed map[string]time.Time
-	next   time.Time // midnight
+	next   time.Time // next midnight
 
-	seen time.Time     // the time of day when archives were looked at last
-	at   time.Duration // of the uptime, then
-	wary time.Duration // until when ages are not believed
+	seen time.Time     // the time of day at the last check
+	at   time.Duration // the uptime at the last check
+	wary time.Duration // uptime until which ages are not trusted
 }
 
-// New returns a Janitor, which begins with Run.
+// New returns a Janitor, which starts with Run.
 func New(cfg Config) (*Janitor, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("janitor: no directory is named")
@@ -100,7 +100,7 @@ func New(cfg Config) (*Janitor, error) {
 	return &Janitor{cfg: cfg, full: make(chan struct{}, 1), failed: make(map[string]time.Time)}, nil
 }
 
-// Full is for pmlogger.Config.Full: it has the Janitor make room. It does not wait.
+// Full is for pmlogger.Config.Full: it makes the Janitor free space. It does not block.
 func (j *Janitor) Full(error) {
 	select {
 	case j.full <- struct{}{}:
@@ -108,8 +108,8 @@ func (j *Janitor) Full(error) {
 	}
 }
 
-// Run works until ctx is done. What goes wrong is in the log, and tried again later; Run
-// itself returns the reason of ctx.
+// Run works until ctx is done. Errors are logged, and retried later; Run itself returns
+// the cause of ctx.
 func (j *Janitor) Run(ctx context.Context) error {
 	j.next = midnight(j.cfg.now(), j.cfg.Zone)
 	j.locked(func() {
@@ -125,7 +125,7 @@ func (j *Janitor) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-j.full:
 			j.locked(func() { j.makeRoom(ctx) })
-			select { // the recorder asks with each sample: once in a while is enough
+			select { // the recorder signals with each sample: once in a while is enough
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			case <-time.After(min(j.cfg.Interval, 5*time.Second)):
@@ -139,11 +139,11 @@ func (j *Janitor) Run(ctx context.Context) error {
 	}
 }
 
-// wait returns how long there is nothing to do.
+// wait returns the time until the next action.
 func (j *Janitor) wait() time.Duration {
 	d := j.cfg.Interval
 	if j.cfg.Daily {
-		// If midnight is past, no new archive could be made, and it is tried again.
+		// If midnight is past, the new archive failed, and is retried.
 		if left := j.next.Sub(j.cfg.now()); left > 0 {
 			d = min(d, max(left, 10*time.Millisecond))
 		}
@@ -151,7 +151,7 @@ func (j *Janitor) wait() time.Duration {
 	return d
 }
 
-// locked does something while no other janitor works in the directory.
+// locked calls f while no other janitor works in the directory.
 func (j *Janitor) locked(do func()) {
 	unlock, err := Lock(j.cfg.Dir)
 	if err != nil {
@@ -178,7 +178,7 @@ func (j *Janitor) complain(what string, err error) {
 	j.cfg.Log.Error(what, "dir", j.cfg.Dir, "error", err)
 }
 
-// Lock locks a directory for one janitor. The error is ErrBusy if another one has it.
+// Lock locks a directory for one janitor. The error is ErrBusy if another holds it.
 func Lock(dir string) (unlock func(), err error) {
 	unlock, err = fsdir.TryLock(dir)
 	if errors.Is(err, fsdir.ErrBusy) {
@@ -190,16 +190,16 @@ func Lock(dir string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// midnight returns the first moment of the day after.
+// midnight returns the start of the next day.
 func midnight(now time.Time, zone *time.Location) time.Time {
 	y, m, d := now.In(zone).Date()
 	return time.Date(y, m, d+1, 0, 0, 0, 0, zone)
 }
 
-// longestDay is how far away midnight can be.
+// longestDay limits the time until midnight.
 const longestDay = 25 * time.Hour
 
-// rotate begins a new archive if it is time.
+// rotate begins a new archive if it is due.
 func (j *Janitor) rotate(ctx context.Context) {
 	now := j.cfg.now()
 	if j.next.Sub(now) > longestDay { // the clock was set back
@@ -234,7 +234,7 @@ func (j *Janitor) rotate(ctx context.Context) {
 	}
 }
 
-// Rotate begins a new archive now.
+// Rotate begins a new archive immediately.
 func (j *Janitor) Rotate(ctx context.Context) error {
 	r := j.cfg.Recorder
 	if r == nil {
@@ -258,7 +258,7 @@ func (j *Janitor) Rotate(ctx context.Context) error {
 	return rotated
 }
 
-// free returns the base name of a new archive.
+// free returns an unused base name for a new archive.
 func (j *Janitor) free(now time.Time) (string, error) {
 	base := filepath.Join(j.cfg.Dir, pcptime.Strftime(j.cfg.Name, now.In(j.cfg.Zone)))
 	name, err := base, error(nil)
@@ -273,14 +273,14 @@ func (j *Janitor) free(now time.Time) (string, error) {
 	return "", err
 }
 
-// current returns the base name of the archive that the recorder writes, as List has it.
+// current returns the base name of the recorder's current archive, as in List.
 func (j *Janitor) current(ctx context.Context) (string, bool) {
 	if j.cfg.Recorder == nil {
 		return "", false
 	}
 	base := ""
 	if err := j.cfg.Recorder.Call(ctx, func() { base = j.cfg.Recorder.Archive() }); err != nil {
-		return "", false // it has not begun, or has ended
+		return "", false // not started, or ended
 	}
 	if dir, err := filepath.Abs(filepath.Dir(base)); err == nil {
 		if own, err := filepath.Abs(j.cfg.Dir); err == nil && own == dir {
@@ -290,13 +290,13 @@ func (j *Janitor) current(ctx context.Context) (string, bool) {
 	return "", false
 }
 
-// written returns a function that reports whether an archive is written.
+// written returns a function that reports whether an archive is being written.
 func (j *Janitor) written(ctx context.Context) func(*Archive) bool {
 	base, _ := j.current(ctx)
 	return func(a *Archive) bool { return a.Base == base || Written(a) }
 }
 
-// Tidy compresses and culls once. Another janitor must not work in the directory.
+// Tidy compresses and culls once. No other janitor may work in the directory.
 func (j *Janitor) Tidy(ctx context.Context) {
 	j.cull(ctx, j.cfg.Policy)
 	if !j.cfg.NoCompress {
@@ -317,17 +317,17 @@ func (j *Janitor) cull(ctx context.Context, p Policy) (removed []string) {
 	return removed
 }
 
-// Limits of what a clock may do.
+// Limits on clock changes.
 const (
-	largestStep = time.Hour // forward, between two looks, without doubts about it
-	waryFor     = time.Hour // in which one that was set by more can be set right
+	largestStep = time.Hour // forward, between two checks, that is plausible
+	waryFor     = time.Hour // time to correct a clock after a larger change
 )
 
-// believes reports whether archives are as old as the time of day makes them. A clock that was set forward makes all of them old at
-// once: that they were removed could not be undone when it is set right.
+// believes reports whether the ages of archives can be trusted. A clock that was set forward makes all of them old at
+// once, and their removal could not be undone when the clock is corrected.
 func (j *Janitor) believes(now time.Time) bool {
 	up := j.cfg.uptime()
-	now = now.Round(0) // the time of day alone
+	now = now.Round(0) // without the monotonic clock
 	if step := now.Sub(j.seen) - (up - j.at); !j.seen.IsZero() && step > largestStep {
 		j.wary = up + waryFor
 		j.cfg.Log.Warn("the clock was set forward: no archive is removed for its age for a while", "dir", j.cfg.Dir, "by", step, "for", waryFor)
@@ -336,7 +336,7 @@ func (j *Janitor) believes(now time.Time) bool {
 	return up >= j.wary
 }
 
-// compress compresses what is finished.
+// compress compresses finished files.
 func (j *Janitor) compress(ctx context.Context) {
 	list, err := List(j.cfg.Dir)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// make1 writes an archive of some records, in volumes of some bytes, and says when it changed.
+// make1 writes an archive of some records, in volumes of some bytes, with a given time of change.
 func make1(t *testing.T, base string, start int64, records int, changed time.Time) {
 	t.Helper()
 	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{PID: int32(os.Getpid()), Host: "h"}, VolumeBytes: 30000})
@@ -109,7 +109,7 @@ func TestCompress(t *testing.T) {
 			t.Fatalf("List: %+v, %v", list, err)
 		}
 		before := list[0].Size
-		// Of one that is written the last volume and the metadata stay.
+		// The last volume and the metadata of an archive being written stay.
 		if made, err := CompressArchive(t.Context(), list[0], format, true); err != nil || len(made) != 3 {
 			t.Errorf("%v: compressed %v, %v", format, made, err)
 		}
@@ -138,7 +138,7 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// TestCompressRefuses has Compress leave alone what it should.
+// TestCompressRefuses checks the files that Compress must not touch.
 func TestCompressRefuses(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "a")
@@ -166,7 +166,7 @@ func TestCull(t *testing.T) {
 	day := 24 * time.Hour
 	for _, test := range []struct {
 		p    Policy
-		want string // what is left
+		want string // the remaining files
 	}{
 		{Policy{}, "a b c d"},
 		{Policy{MaxAge: 2 * day}, "b c d"}, // b is written
@@ -211,8 +211,8 @@ func TestCull(t *testing.T) {
 	}
 }
 
-// TestRecover stops Compress and Remove at each of their steps: the next run leaves an
-// archive with all values, or none.
+// TestRecover interrupts Compress and Remove at each of their steps: the next run
+// leaves an archive with all values, or none.
 func TestRecover(t *testing.T) {
 	changed := time.Unix(1700000000, 0)
 	var want []uint64
@@ -330,7 +330,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverDamage has Recover keep both of two files that contradict each other.
+// TestRecoverDamage checks that Recover keeps both of two contradictory files.
 func TestRecoverDamage(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "a")
@@ -354,7 +354,7 @@ func TestRecoverDamage(t *testing.T) {
 	}
 }
 
-// TestWritten has the archive of a Writer count as written as long as it is open.
+// TestWritten checks that the archive of a Writer counts as written while it is open.
 func TestWritten(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{PID: int32(os.Getpid()), Host: "h", Start: pcp.Timestamp{Sec: 1000}}})
@@ -374,7 +374,7 @@ func TestWritten(t *testing.T) {
 	if Written(a) {
 		t.Error("it is still written")
 	}
-	// One that another process writes, as its label says.
+	// An archive that another process writes, according to its label.
 	other := filepath.Join(filepath.Dir(base), "b")
 	w, err = archive.Create(other, archive.WriterConfig{Label: archive.Label{PID: int32(os.Getppid()), Host: "h", Start: pcp.Timestamp{Sec: 1000}}})
 	if err != nil {
@@ -431,8 +431,8 @@ func TestMidnight(t *testing.T) {
 	}
 }
 
-// TestClockSet sets the clock forward by a year: no archive goes until there was time to set it right. And back by one: archives
-// begin at the next midnight, and not in a year.
+// TestClockSet sets the clock forward by a year: no archive is removed before there was time to correct it. Then it
+// sets it back by a year: archives begin at the next midnight, and not in a year.
 func TestClockSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	dir := t.TempDir()

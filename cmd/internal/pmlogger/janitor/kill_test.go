@@ -31,7 +31,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// childEnv has the test be a recorder: the socket of the collector and the directory.
+// childEnv makes the test a recorder: it has the socket of the collector and the directory.
 const childEnv = "JANITOR_TEST_RECORDER"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child records and looks after a directory, with a new archive and something to compress
+// child records and maintains a directory, with a new archive and something to compress
 // every few milliseconds.
 func child(socket, dir string) error {
 	ctx := context.Background()
@@ -76,7 +76,7 @@ func child(socket, dir string) error {
 	return r.Run(ctx)
 }
 
-// counted is a listener that knows how many of its connections are open.
+// counted is a listener that counts its open connections.
 type counted struct {
 	net.Listener
 	mu   sync.Mutex
@@ -121,8 +121,8 @@ func (c *countedConn) Close() error {
 }
 
 // serveCount serves count.n, which is larger each time, and count.some, whose instances change.
-// What it returns waits until all clients are gone: a fetch that a killed one has left
-// would otherwise change the instances between two requests of the next.
+// The function it returns waits until all clients have disconnected: a pending fetch of a
+// killed client would otherwise change the instances between two requests of the next.
 func serveCount(t *testing.T, socket string) (gone func()) {
 	t.Helper()
 	n := uint64(0)
@@ -174,8 +174,8 @@ func serveCount(t *testing.T, socket string) (gone func()) {
 }
 
 // TestKill kills a recorder with its janitor at random moments, also while they rotate and
-// compress. What is left opens to its last complete record, and after the next run all of the
-// directory replays, with a mark between two archives and nowhere else.
+// compress. The remaining files open to their last complete record, and after the next run
+// all of the directory replays, with a mark between two archives and nowhere else.
 func TestKill(t *testing.T) {
 	kills := longtest.N(40, 300)
 	seed := longtest.Seed(t)
@@ -281,8 +281,8 @@ func kill(t *testing.T, exe, socket, dir string, after time.Duration) {
 	}
 }
 
-// checkSet reads all archives of a directory, alone and as one, and returns how many samples
-// there are.
+// checkSet reads all archives of a directory, separately and as a set, and returns the
+// number of samples.
 func checkSet(t *testing.T, dir, when string) int {
 	t.Helper()
 	list, err := List(dir)

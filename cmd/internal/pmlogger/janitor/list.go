@@ -14,18 +14,18 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// A File is one of an archive.
+// A File is a file of an archive.
 type File struct {
 	Path   string
-	Volume int    // its number, archive.VolMeta or archive.VolIndex
-	Suffix string // of a compressed one, ".xz" and the like; "" of others
+	Volume int    // number, archive.VolMeta or archive.VolIndex
+	Suffix string // of a compressed file, such as ".xz"; "" otherwise
 	Size   int64  // on disk
 	Time   time.Time
 }
 
-// An Archive is the files of one, as a directory has them.
+// An Archive is the files of an archive in a directory.
 type Archive struct {
-	Base  string // with the directory
+	Base  string // path without suffix
 	Files []File // metadata, index, volumes
 	Size  int64  // of all of them, on disk
 	Time  time.Time
@@ -41,8 +41,8 @@ func (a *Archive) whole() bool {
 	return meta && volume
 }
 
-// List returns the archives of a directory, the one that was not changed for longest first.
-// What is not a regular file counts as nothing.
+// List returns the archives of a directory, the least recently changed first. It ignores
+// anything but regular files.
 func List(dir string) ([]*Archive, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

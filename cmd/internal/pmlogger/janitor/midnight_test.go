@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// errorsOnly is a log that passes on that no archive could be begun.
+// errorsOnly is a log that reports only failures to begin an archive.
 type errorsOnly chan string
 
 func (l errorsOnly) Write(b []byte) (int, error) {
@@ -31,7 +31,7 @@ func (l errorsOnly) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestRunMidnight lets two midnights pass. At the first one no archive can be made at first: it is made as soon as that is
+// TestRunMidnight passes two midnights. At the first no archive can be created at first: it is created as soon as
 // possible, and not a day later.
 func TestRunMidnight(t *testing.T) {
 	dir := t.TempDir()
@@ -105,7 +105,7 @@ func TestRunMidnight(t *testing.T) {
 		}
 		return ""
 	}
-	look() // it has removed what is left of others
+	look() // it has removed the remains of others
 	var taken []string
 	for i := range 100 {
 		name := filepath.Join(dir, "20260102.00.00.meta")
@@ -125,7 +125,7 @@ func TestRunMidnight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	second := wait(made, "20260102.00.00") // or with the number that was free first
+	second := wait(made, "20260102.00.00") // or with the first free number
 	set(2, 23, 59)
 	look()
 	set(3, 0, 1)

@@ -12,19 +12,19 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
 )
 
-// Recover finishes or undoes what was stopped in a directory of archives, by a crash at any
-// time: of a recorder, [Compress] or [Remove]. After it the archives of the directory can be
-// read, each up to its last complete record.
+// Recover finishes or undoes operations in a directory of archives that a crash interrupted
+// at any time: recording, [Compress] or [Remove]. Afterwards the archives of the directory
+// can be read, each up to its last complete record.
 //
-//   - Files that are not whole and are only beside others go.
-//   - Of a plain file and a compressed one that both are there, the plain one goes if the
-//     other has the same contents or more, and the compressed one if it is not whole.
-//   - Archives that were being removed go.
-//   - What a recorder left at the ends of files that was killed is cut off ([archive.Trim]),
-//     and an archive without any record goes.
+//   - Incomplete temporary files are removed.
+//   - If both a plain file and a compressed one exist, the plain one is removed if the
+//     other has the same contents or more, and the compressed one if it is incomplete.
+//   - Archives that were being removed are removed.
+//   - The incomplete ends of files of a killed recorder are cut off ([archive.Trim]),
+//     and an archive without any record is removed.
 //
-// It leaves alone an archive for which written returns true. What is damaged otherwise is
-// an error, after all else was done.
+// It does not touch an archive for which written returns true. It reports other damage as
+// an error, at the end.
 func Recover(ctx context.Context, dir string, written func(*Archive) bool, did func(what, path string)) error {
 	if did == nil {
 		did = func(string, string) {}
@@ -84,7 +84,7 @@ func Recover(ctx context.Context, dir string, written func(*Archive) bool, did f
 	return errors.Join(errs...)
 }
 
-// finishRemoval removes what is left of an archive whose metadata are a marker.
+// finishRemoval removes the rest of an archive whose metadata are a marker.
 func finishRemoval(dir, base, marker string) error {
 	list, err := List(dir)
 	if err != nil {
@@ -96,15 +96,15 @@ func finishRemoval(dir, base, marker string) error {
 		}
 		for _, f := range a.Files {
 			if f.Volume == archive.VolMeta {
-				return os.Remove(marker) // there is another archive of that name now
+				return os.Remove(marker) // the name was used for another archive
 			}
 		}
-		return Remove(a) // and the marker with it
+		return Remove(a) // including the marker
 	}
 	return errors.Join(ignoreMissing(os.Remove(marker)), fsdir.Sync(dir))
 }
 
-// choose leaves one of a plain and a compressed file with the same name.
+// choose keeps either a plain or a compressed file of the same name.
 func choose(ctx context.Context, a *Archive, did func(what, path string)) error {
 	var errs []error
 	for _, plain := range a.Files {
@@ -118,7 +118,7 @@ func choose(ctx context.Context, a *Archive, did func(what, path string)) error 
 			rel, err := compare(ctx, plain.Path, f.Path, f.Suffix)
 			loser := ""
 			switch rel {
-			case same, plainShorter: // it was being removed, or expanded
+			case same, plainShorter: // it was being removed, or decompressed
 				loser = plain.Path
 			case packedShorter:
 				loser = f.Path
@@ -142,12 +142,12 @@ func choose(ctx context.Context, a *Archive, did func(what, path string)) error 
 	return errors.Join(append(errs, fsdir.Sync(filepath.Dir(a.Base)))...)
 }
 
-// trim cuts off what a recorder left, and removes an archive without records.
+// trim cuts off incomplete ends, and removes an archive without records.
 func trim(a *Archive, did func(what, path string)) error {
 	if !a.whole() {
 		for _, f := range a.Files {
 			if f.Suffix != "" || f.Size > 0 {
-				return nil // a part of an archive, whose rest may be elsewhere
+				return nil // part of an archive, whose rest may be elsewhere
 			}
 		}
 		did("removed archive without records", a.Base)

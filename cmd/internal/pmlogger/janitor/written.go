@@ -12,7 +12,7 @@ import (
 )
 
 // Written reports whether a recorder writes an archive: one of this program, in any process,
-// or another one, whose process the label names. If it cannot know, it says so.
+// or another one, whose process the label names. If it cannot find out, it returns true.
 func Written(a *Archive) bool {
 	if w, err := archive.Written(a.Base); w || err != nil {
 		return true
@@ -23,14 +23,14 @@ func Written(a *Archive) bool {
 		}
 		pid, ok := writer(f.Path)
 		if !ok || pid == os.Getpid() || !alive(pid) {
-			continue // of this process the lock says it
+			continue // for this process the lock is conclusive
 		}
 		return holds(pid, filepath.Base(a.Base))
 	}
 	return false
 }
 
-// writer returns the process that a volume was written by.
+// writer returns the process that wrote a volume.
 func writer(path string) (pid int, ok bool) {
 	f, _, err := openRegular(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func writer(path string) (pid int, ok bool) {
 	return int(l.PID), err == nil
 }
 
-// holds reports whether a process has a file of an archive open, as far as it can be seen.
+// holds reports whether a process has a file of an archive open, as far as this can be determined.
 func holds(pid int, name string) bool {
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	list, err := os.ReadDir(dir)

@@ -8,10 +8,10 @@ import (
 //go:embed groups
 var embedded embed.FS
 
-// Builtin returns the groups that this software brings. They cover its agents. What changes from second to
-// second and tells how a machine is doing is recorded as often as the recorder does by itself; details,
-// per device, each minute; what seldom changes more seldom, and what the machine is once.
-// Groups with very many values, such as process/each, are available only.
+// Builtin returns the built-in groups, for this project's agents. Metrics that change from second to
+// second and show the load of the machine are recorded at the default interval of the recorder; details,
+// per device, every minute; slowly changing metrics less often; and the machine's properties once. Groups
+// with very many values, such as process/each, are only available.
 func Builtin() fs.FS {
 	sub, err := fs.Sub(embedded, "groups")
 	if err != nil {

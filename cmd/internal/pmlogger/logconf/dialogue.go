@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// Sizes of answers, as in C: what is longer is the next answer.
+// Sizes of answers, as in C: the excess is read as the next answer.
 const (
 	answerSize = 127
 	yesNoSize  = 15
@@ -20,14 +20,14 @@ const (
 type Dialogue struct {
 	In    *bufio.Reader
 	Out   io.Writer
-	Quick bool // do not ask how often groups are recorded
+	Quick bool // do not ask for the intervals of groups
 
 	set *Set
-	err error // of In, but not its end
+	err error // of In, except its end
 }
 
-// Run asks about each group that is not excluded, and changes what the user wants changed. At the end of
-// In all other groups stay as they are. An error is that of In.
+// Run asks about each group that is not excluded, and applies the user's changes. At the end of In all
+// other groups are unchanged. The error is that of In.
 func (d *Dialogue) Run(s *Set) error {
 	d.set = s
 	for {
@@ -54,7 +54,7 @@ func (d *Dialogue) Run(s *Set) error {
 	}
 }
 
-// Confirm asks whether changes are to be kept.
+// Confirm asks whether to keep the changes.
 func (d *Dialogue) Confirm() (bool, error) {
 	for {
 		fmt.Fprint(d.Out, "Keep changes? [y] ")
@@ -89,7 +89,7 @@ func (d *Dialogue) gets(size int) (string, bool) {
 	return ctext.String(string(b)), len(b) > 0
 }
 
-// answer reads an answer without the space around it.
+// answer reads an answer and trims surrounding space.
 func (d *Dialogue) answer() (string, bool) {
 	line, ok := d.gets(answerSize)
 	return strings.TrimSuffix(trim(line), "\n"), ok
@@ -104,7 +104,7 @@ y         log this group
           in the description or the metrics associated with the group
 `
 
-// groups asks about the groups. If a pattern is not found it returns that and false.
+// groups asks about the groups. If a pattern is not found it returns the pattern and false.
 func (d *Dialogue) groups() (pattern string, found bool) {
 	s := d.set
 	quit := false
@@ -158,7 +158,7 @@ func (d *Dialogue) groups() (pattern string, found bool) {
 	return "", true
 }
 
-// ask asks whether a group is wanted, and returns the answer, which is not empty.
+// ask asks whether to record a group, and returns the answer, which is not empty.
 func (d *Dialogue) ask(g *Group) string {
 	fmt.Fprint(d.Out, "\n")
 	head := "Group: "
@@ -182,7 +182,7 @@ func (d *Dialogue) choose(g *Group, state State) {
 	g.Saved = state
 }
 
-// interval asks how often a group is recorded.
+// interval asks for the interval of a group.
 func (d *Dialogue) interval(g *Group) {
 	if d.Quick {
 		fmt.Fprintf(d.Out, "Logging interval: %s\n", g.Delta())
@@ -207,7 +207,7 @@ func (d *Dialogue) interval(g *Group) {
 	d.set.changed = true
 }
 
-// search returns the place of the first group from i on that has a pattern in its description or its
+// search returns the index of the first group, from i on, with a pattern in its description or its
 // metrics.
 func (s *Set) search(i int, pattern string) (int, bool) {
 	for ; i < len(s.groups); i++ {
@@ -224,5 +224,5 @@ func (s *Set) search(i int, pattern string) (int, bool) {
 	return 0, false
 }
 
-// Found reports whether the metric that the group probes is there, or none is wanted.
+// Found reports whether the metric of the group's probe exists, or the group has no probe.
 func (g *Group) Found() bool { return !g.hasMetric || g.probed.exists }

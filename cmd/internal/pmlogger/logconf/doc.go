@@ -1,5 +1,5 @@
-// Package logconf makes the configuration of a recorder from groups of metrics, as
-// pmlogconf(1) does.
+// Package logconf generates the configuration of a recorder from groups of
+// metrics, as pmlogconf(1) does.
 //
 //	c, err := pmapi.Dial(ctx, "local:")
 //	if err != nil {
@@ -8,9 +8,9 @@
 //	defer c.Close()
 //	text, err := logconf.Generate(ctx, c, logconf.Builtin(), logconf.Config{})
 //
-// A group is a file: a description, metrics that are recorded together, how often, and a
-// probe. The probe asks the collector for one metric, and decides whether the group is
-// included in the configuration, only available in it, or excluded:
+// A group is a file: a description, metrics that are recorded together, their interval,
+// and a probe. The probe requests one metric from the collector, and decides whether the
+// group is included in the configuration, only available in it, or excluded:
 //
 //	#pmlogconf-setup 2.0
 //	ident   activity of each disk
@@ -19,12 +19,12 @@
 //		disk.dev.read
 //		disk.dev.write
 //
-// Agents bring such files of their own; they are found below the directory of groups, at
-// any depth. [Builtin] has groups for the agents of this project, for where no directory
-// is installed.
+// Agents install such files of their own; they are found below the directory of groups,
+// at any depth. [Builtin] has groups for the agents of this project, for use without an
+// installed directory.
 //
-// With [Config].Pmrep the same groups make a configuration of pmrep, as pmrepconf(1) does.
+// With [Config].Pmrep the same groups produce a configuration of pmrep, as pmrepconf(1) does.
 //
-// A [Set] also reads back a configuration that was made before. What follows its line "DO
-// NOT UPDATE THE FILE ABOVE THIS LINE" belongs to the user, and is kept as it is.
+// A [Set] can also read an existing configuration. The text after its line "DO NOT UPDATE
+// THE FILE ABOVE THIS LINE" belongs to the user, and is preserved.
 package logconf

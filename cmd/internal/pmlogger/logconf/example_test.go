@@ -16,8 +16,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A recorder records what the collector of this machine has, as the groups that come with this
-// software say.
+// A recorder records the metrics of this machine's collector, as configured by the built-in
+// groups.
 func Example() {
 	ctx := context.Background()
 	c, err := pmapi.Dial(ctx, "local:")
@@ -39,7 +39,7 @@ func Example() {
 	log.Print(r.Run(ctx))
 }
 
-// The groups are those of a directory, or of any other file system.
+// The groups are read from a directory, or from any other file system.
 func ExampleGenerate() {
 	agent, err := simple.New(simple.Config{})
 	if err != nil {
@@ -82,8 +82,7 @@ probe	other.metric
 	// #----
 }
 
-// The configuration that was made before is read and made anew; what the user has added at its
-// end stays.
+// An existing configuration is updated; the user's additions at its end are preserved.
 func ExampleSet_Update() {
 	agent, err := simple.New(simple.Config{})
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// Lines of a configuration. They are part of the file format; do not change.
+// Lines of a configuration. They are part of the file format; do not change them.
 const (
 	headLine  = "#pmlogconf 2"
-	repLine   = "#pmrepconf 1" // the head of a configuration of pmrep
+	repLine   = "#pmrepconf 1" // first line of a pmrep configuration
 	tailLine  = "# DO NOT UPDATE THE FILE ABOVE THIS LINE"
 	dirLine   = "#+ groupdir "
 	groupHead = "#+ "
@@ -37,9 +37,9 @@ func (s *Set) New(visit func(*Group)) []byte {
 	return b.Bytes()
 }
 
-// Update returns the configuration that was read, with what has changed since. It has the groups as their
-// files say and as the source answers now; a group whose file has a mistake is left out, if
-// the configuration did not have it before.
+// Update returns the configuration that was read, with changes applied: the groups according to their
+// files and the current answers of the source. A group whose file has a mistake is left out, if the
+// configuration did not have it before.
 func (s *Set) Update() []byte {
 	var b bytes.Buffer
 	s.writeHeader(&b)
@@ -53,8 +53,7 @@ func (s *Set) Update() []byte {
 	return b.Bytes()
 }
 
-// Changed reports whether there is something to write: groups that have files, or answers of the
-// user.
+// Changed reports whether there are changes to write: groups with files, or answers of the user.
 func (s *Set) Changed() bool {
 	for _, g := range s.groups {
 		if g.fromFile {
@@ -85,7 +84,7 @@ func (s *Set) writeHeader(b *bytes.Buffer) {
 	}
 }
 
-// headLine is how a configuration begins.
+// headLine is the first line of a configuration.
 func (s *Set) headLine() string {
 	if s.cfg.Pmrep {
 		return repLine
@@ -109,7 +108,7 @@ func (s *Set) writeTrailer(b *bytes.Buffer) {
 		"#\n# It is safe to make additions from here on ...\n#\n" + access)
 }
 
-// write appends the group as its state wants it.
+// write appends the group in the format for its state.
 func (s *Set) write(b *bytes.Buffer, g *Group) {
 	if s.cfg.Pmrep {
 		g.writePmrep(b)
@@ -168,9 +167,8 @@ func fill(text string, goal, most int) func(yield func(string) bool) {
 	}
 }
 
-// Read reads a configuration that was made before: the states that its groups have, its header, and the user's
-// part. Groups without a file stay as they are, or are dropped with Config.Auto; in either
-// case there is a warning.
+// Read reads an existing configuration: the states of its groups, its header, and the user's part. Groups
+// without a file are preserved, or dropped with Config.Auto; in either case there is a warning.
 func (s *Set) Read(r io.Reader) error {
 	text, err := readAll(r, MaxConfig)
 	if err != nil {
@@ -198,7 +196,7 @@ func (s *Set) Read(r io.Reader) error {
 	return nil
 }
 
-// rawLines yields the lines of b as they are.
+// rawLines yields the lines of b unchanged.
 func rawLines(b []byte) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for len(b) > 0 {
@@ -214,13 +212,13 @@ func rawLines(b []byte) func(yield func([]byte) bool) {
 	}
 }
 
-// A configReader reads what of a configuration pmlogconf has written.
+// A configReader reads the part of a configuration that pmlogconf writes.
 type configReader struct {
 	set        *Set
-	group      *Group // which is being read
+	group      *Group // being read
 	idents     []string
 	tags       map[string]*Group // of the set
-	head, tail bool              // what is read
+	head, tail bool              // the part being read
 	number     int               // of the line
 }
 
@@ -239,8 +237,8 @@ func (p *configReader) line(line string) {
 	case strings.HasPrefix(line, groupEnd):
 		p.finish()
 	case strings.HasPrefix(line, groupText):
-		// The C tool keeps the newlines but the first; then the description gains an empty line each time,
-		// and the group an empty metric.
+		// The C tool keeps the newlines except the first; then the description gains an empty line each
+		// time, and the group an empty metric.
 		p.idents = append(p.idents, untilNewline(trim(line[len(groupText):])))
 	case p.set.cfg.Pmrep: // the metrics of all groups are in one section
 	case strings.HasPrefix(line, "log mandatory"):
@@ -262,12 +260,12 @@ func (p *configReader) checkDir(dir string) {
 	}
 }
 
-// start reads the first line of a group, tag:state:delta:, and returns the group, or nil if it is
-// wrong.
+// start parses the first line of a group, tag:state:delta:, and returns the group, or nil if it
+// is malformed.
 func (p *configReader) start(line string) *Group {
 	s := p.set
 	fields := strings.Split(untilNewline(line), ":")
-	fields = fields[:len(fields)-1] // what no colon follows does not count
+	fields = fields[:len(fields)-1] // text without a colon after it is ignored
 	if len(fields) == 0 {
 		return nil
 	}
@@ -300,7 +298,7 @@ func (p *configReader) start(line string) *Group {
 	return g
 }
 
-// checkDelta reports what is wrong with an answer to how often a group is recorded.
+// checkDelta checks an answer for the interval of a group.
 func checkDelta(delta string) error {
 	if delta == "once" || delta == "default" {
 		return nil
@@ -309,7 +307,7 @@ func checkDelta(delta string) error {
 	return err
 }
 
-// finish takes in the group that was read.
+// finish adds the group to the set.
 func (p *configReader) finish() {
 	g, s := p.group, p.set
 	if g == nil {
@@ -335,8 +333,8 @@ func (p *configReader) finish() {
 	s.groups = append(s.groups, g)
 }
 
-// Report writes what state a group has, as a configuration would say it, or all of them for the tag
-// "all". Probed uses what the probes found even where a configuration says something else.
+// Report writes the state of a group in the format of a configuration, or of all groups for the tag
+// "all". Probed uses the results of the probes even where a configuration has another state.
 func (s *Set) Report(w io.Writer, tag string, verbose, probed bool) {
 	for _, g := range s.groups {
 		if tag == "all" || tag == g.Tag {
@@ -391,7 +389,7 @@ func (s *Set) report(w io.Writer, g *Group, verbose, probed bool) {
 	}
 }
 
-// text is s as printf(3) of the C library prints it.
+// text returns s as printed by printf(3) of the C library.
 func text(s *string) string {
 	if s == nil {
 		return "(null)"

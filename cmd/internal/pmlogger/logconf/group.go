@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A State says what becomes of a group.
+// A State is the state of a group.
 type State int
 
 // The states of a group. They are part of the format of group files.
@@ -26,7 +26,7 @@ var states = []struct {
 	state State
 }{{"available", Available}, {"include", Include}, {"exclude", Exclude}}
 
-// String returns the word that group files have for s.
+// String returns the word for s in group files.
 func (s State) String() string {
 	for _, w := range states {
 		if w.state == s {
@@ -36,7 +36,7 @@ func (s State) String() string {
 	return "unset"
 }
 
-// leadingState returns the state that p begins with, and what follows it.
+// leadingState returns the state at the beginning of p, and the rest.
 func leadingState(p string) (s State, rest string, ok bool) {
 	for _, w := range states {
 		if isWord(p, w.word) {
@@ -46,37 +46,36 @@ func leadingState(p string) (s State, rest string, ok bool) {
 	return Unset, p, false
 }
 
-// A Group is metrics that are recorded together.
+// A Group is a set of metrics recorded together.
 type Group struct {
-	Tag     string   // its name: the path of its file below the directory of groups
-	Ident   string   // what it is for people
-	Metrics []string // as the configuration of a recorder names them, with instances
+	Tag     string   // name: the path of its file below the directory of groups
+	Ident   string   // description for users
+	Metrics []string // as in the configuration of a recorder, with instances
 
-	// Saved is the state that a configuration had for the group, or the user chose;
-	// Unset if neither did.
+	// Saved is the state from a configuration or the user; Unset if there is none.
 	Saved State
 
-	delta     *string // how often to record it; nil or "default": as the recorder does by itself
-	saved     *string // the delta of a configuration
+	delta     *string // interval; nil or "default": the recorder's default
+	saved     *string // the delta in a configuration
 	probe     *string // the control line, without its first word
 	force     *string
 	metric    string // the metric to probe
 	hasMetric bool
 	mandatory bool
 
-	// What the control lines say.
+	// Parsed from the control lines.
 	style    style
 	operand  string
 	ifTrue   State
 	ifFalse  State
-	valid    bool // has a control line, and no mistake in it
+	valid    bool // has a control line, without mistakes
 	fromFile bool // has a group file
 	success  bool // of the probe
 	final    State
 	probed   probed
 }
 
-// Delta returns how often the group is recorded: "default", "once", or an interval.
+// Delta returns the interval of the group: "default", "once", or an interval.
 func (g *Group) Delta() string {
 	if g.delta == nil {
 		return "default"
@@ -84,25 +83,25 @@ func (g *Group) Delta() string {
 	return *g.delta
 }
 
-// State returns what the last evaluation of the group decided.
+// State returns the result of the last evaluation of the group.
 func (g *Group) State() State { return g.final }
 
-// MaxConfig is how many bytes a configuration may have.
+// MaxConfig is the maximum size of a configuration, in bytes.
 const MaxConfig = 64 << 20
 
-// Limits on what is read.
+// Limits on input.
 const (
 	maxGroupFile = 1 << 20 // bytes of a group file
 	maxGroups    = 20000
 	maxDepth     = 32 // of directories
 
-	groupLine  = 1023 // bytes of a line of a group file; the rest is a line of its own
-	configLine = 8191 // of the part of a configuration that has groups
+	groupLine  = 1023 // bytes of a line of a group file; the rest is treated as another line
+	configLine = 8191 // the same, of the part of a configuration with groups
 )
 
 var errNotGroup = errors.New("not a group file")
 
-// parseGroup reads a group file. For other files, such as a README, it returns errNotGroup.
+// parseGroup parses a group file. For other files, such as a README, it returns errNotGroup.
 func parseGroup(text []byte, tag string) (*Group, error) {
 	rest, ok := afterVersion(text)
 	if !ok {
@@ -135,8 +134,8 @@ func parseGroup(text []byte, tag string) (*Group, error) {
 	return g, nil
 }
 
-// afterVersion returns what follows the first line of a group file, as fscanf(3) reads it:
-// spaces count for little.
+// afterVersion returns the text after the first line of a group file, with the tolerance
+// of fscanf(3) for spaces.
 func afterVersion(text []byte) ([]byte, bool) {
 	rest, ok := bytes.CutPrefix(text, []byte("#pmlogconf-setup"))
 	if !ok {
@@ -153,7 +152,7 @@ func afterVersion(text []byte) ([]byte, bool) {
 	return bytes.TrimLeft(rest, " \t\n\v\f\r"), true
 }
 
-// number reads a number as scanf(3) does for %u.
+// number parses a number as scanf(3) does for %u.
 func number(b []byte) (n uint32, rest []byte, ok bool) {
 	b = bytes.TrimLeft(b, " \t\n\v\f\r")
 	negative := false
@@ -178,8 +177,8 @@ func number(b []byte) (n uint32, rest []byte, ok bool) {
 	return uint32(long), b[i:], true
 }
 
-// lines yields the lines of b, each with its newline; one that is longer than limit comes in
-// pieces. What follows a NUL in a line is dropped, as by functions of C.
+// lines yields the lines of b, each with its newline; a line longer than limit is split.
+// Text after a NUL in a line is dropped, as by functions of C.
 func lines(b []byte, limit int) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for len(b) > 0 {
@@ -195,13 +194,13 @@ func lines(b []byte, limit int) func(yield func(string) bool) {
 	}
 }
 
-// isWord reports whether s begins with a word and not with a longer one.
+// isWord reports whether s begins with the whole word.
 func isWord(s, word string) bool {
 	rest, ok := strings.CutPrefix(s, word)
 	return ok && (rest == "" || ctext.IsSpace(rest[0]))
 }
 
-// operand returns what follows the first word of a control line.
+// operand returns the text after the first word of a control line.
 func operand(s, word string) string {
 	if len(s) <= len(word) {
 		return ""
@@ -209,7 +208,7 @@ func operand(s, word string) string {
 	return trim(s[len(word)+1:])
 }
 
-// trim drops space at the start of s, but no newline.
+// trim removes leading space from s, except newlines.
 func trim(s string) string {
 	i := 0
 	for i < len(s) && s[i] != '\n' && ctext.IsSpace(s[i]) {
@@ -218,7 +217,7 @@ func trim(s string) string {
 	return s[i:]
 }
 
-// word returns what of s comes before a space.
+// word returns the text of s before a space.
 func word(s string) string {
 	i := 0
 	for i < len(s) && !ctext.IsSpace(s[i]) {

@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 )
 
-// load makes a Set of files, given by name and text, and returns the warnings too.
+// load creates a Set of files, given by name and text, and returns the warnings too.
 func load(t *testing.T, cfg Config, files ...string) (*Set, *strings.Builder) {
 	t.Helper()
 	var warnings strings.Builder
@@ -135,7 +135,7 @@ func TestFill(t *testing.T) {
 	f("a\nb\nc", "a\nb\nc")
 }
 
-// The user's part of a configuration stays, whatever is in it.
+// TestReadKeepsUsersPart checks that the user's part of a configuration is preserved, whatever it contains.
 func TestReadKeepsUsersPart(t *testing.T) {
 	const mine = "# DO NOT UPDATE THE FILE ABOVE THIS LINE\nlog mandatory on 1 sec { a.b }\n\x00\xff\r\n\n#+ x:y::\n[access]\nallow * : all;"
 	s, warnings := load(t, Config{Dir: "/d", File: "f"}, "b", head+"ident new\nforce include\n\tb.c\n")
@@ -205,7 +205,7 @@ func TestDialogue(t *testing.T) {
 		"Error: you must answer \"y\" or \"n\" ... try again\nContinue searching from start of the file? [y] "+a+".. a=unset,default b=unset,once c=unset,default")
 }
 
-// documented returns the metrics that the pages about agents list.
+// documented returns the metrics listed in the pages about agents.
 func documented(t *testing.T) []string {
 	t.Helper()
 	pages, err := filepath.Glob("../../../../docs/metrics/*.md")
@@ -226,7 +226,7 @@ func documented(t *testing.T) []string {
 	return names
 }
 
-// Our groups name metrics that there are, and no metric is recorded twice.
+// The groups of this project name existing metrics, and no metric is recorded twice.
 func TestBuiltin(t *testing.T) {
 	names := documented(t)
 	known := func(m string) bool {
@@ -274,7 +274,7 @@ func TestBuiltin(t *testing.T) {
 		}
 		g.final = Include
 	}
-	// All of it together is a configuration.
+	// All of it together is a valid configuration.
 	var all bytes.Buffer
 	for _, g := range s.Groups() {
 		s.write(&all, g)
@@ -296,7 +296,8 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// Descriptions of very many lines and configurations with very many groups take no time that grows as their square.
+// The time for descriptions of very many lines and configurations with very many groups does not grow
+// quadratically.
 func TestLargeFiles(t *testing.T) {
 	s, _ := load(t, Config{}, "g", head+strings.Repeat("ident\n", 170000)+"force include\n")
 	if got := len(s.Groups()[0].Ident); got != 169999 {
@@ -333,7 +334,7 @@ func FuzzGroup(f *testing.F) {
 	})
 }
 
-// FuzzRead wants that what was written is read as it was meant.
+// FuzzRead checks that written configurations are read back correctly.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("#pmlogconf 2.0\n#+ groupdir /d\n#\n#+ g:y:default:\n## text\nlog advisory on default {\n\ta.b\n}\n#----\n# DO NOT UPDATE THE FILE ABOVE THIS LINE\nmine"))
 	f.Add([]byte("#+ g:x::\n#----\n#+ h:n:1 sec:\n## a\n## b\n"))
@@ -354,7 +355,7 @@ func FuzzRead(f *testing.F) {
 		if i := bytes.Index(text, []byte("\n"+tailLine)); i >= 0 && !bytes.HasSuffix(once, text[i+1:]) {
 			t.Errorf("the user's part changed:\n%q\n%q", text[i+1:], once)
 		}
-		// Groups without a file lose their interval the first time; then nothing changes any more.
+		// Groups without a file lose their interval the first time; after that nothing changes.
 		twice := read(once)
 		if thrice := read(twice); !bytes.Equal(twice, thrice) {
 			t.Errorf("not stable:\n%s", cmp.Diff(string(twice), string(thrice)))

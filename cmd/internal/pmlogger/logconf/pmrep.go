@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// writeOptions appends the first section of a configuration of pmrep.
+// writeOptions appends the first section of a pmrep configuration.
 func (s *Set) writeOptions(b *bytes.Buffer) {
 	b.WriteString("\n[options]\nversion=1\nignore_unknown=yes\n")
 	for _, o := range s.cfg.Options {
@@ -17,7 +17,7 @@ func (s *Set) writeOptions(b *bytes.Buffer) {
 	b.WriteString("\n")
 }
 
-// letter is what configurations have for s.
+// letter returns the letter for s in configurations.
 func (s State) letter() string {
 	switch s {
 	case Include:
@@ -29,7 +29,7 @@ func (s State) letter() string {
 	}
 }
 
-// writePmrep appends what a configuration of pmrep says of the group.
+// writePmrep appends the group in the format of a pmrep configuration.
 func (g *Group) writePmrep(b *bytes.Buffer) {
 	fmt.Fprintf(b, "%s%s:%s:\n", groupHead, g.Tag, g.final.letter())
 	if g.final != Exclude {
@@ -38,8 +38,8 @@ func (g *Group) writePmrep(b *bytes.Buffer) {
 	b.WriteString(groupEnd + "\n")
 }
 
-// writeMetrics appends the metrics of the groups that are included, each once, in the order of their names. What
-// follows a name in a group, instances or a comment, does not count.
+// writeMetrics appends the metrics of the included groups, sorted by name, without duplicates. Text after a name
+// in a group, instances or a comment, is ignored.
 func (s *Set) writeMetrics(b *bytes.Buffer) {
 	var names []string
 	for _, g := range s.groups {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPmrep shows a configuration of pmrep: the metrics of all included groups come once and in order, and what the
-// user has added stays when it is made anew.
+// TestPmrep generates a configuration of pmrep: the metrics of all included groups appear once and in order, and
+// the user's additions are preserved by an update.
 func TestPmrep(t *testing.T) {
 	groups := fstest.MapFS{
 		"b": {Data: []byte("#pmlogconf-setup 2.0\nident second\nforce include\ndelta 1 min\n\tdisk.dev.read [ sda ]\n\tdisk.all.read # total\n")},
@@ -75,7 +75,7 @@ mem.free = mem.free
 	if err := s.Read(strings.NewReader(edited)); err != nil {
 		t.Fatal(err)
 	}
-	// What the user did not want stays away, and the options are those of the file.
+	// Groups that the user excluded stay excluded, and the options are those of the file.
 	again := strings.Replace(edited, "mem.free = mem.free\n", "", 1)
 	if diff := cmp.Diff(again, string(s.Update())); diff != "" {
 		t.Errorf("update (-want +got):\n%s", diff)

@@ -13,15 +13,15 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// probed is what a source says of the metric that a group asks for.
+// probed is the result of a source for the metric of a group's probe.
 type probed struct {
 	exists bool
-	desc   pcp.Desc // with PMIDNull if there is none
+	desc   pcp.Desc // with PMIDNull if the metric is unknown
 	set    *pcp.ValueSet
 }
 
-// Probe asks a source for the metrics that the groups probe. It returns an error if the source does not
-// answer; a metric that is unknown there is not an error.
+// Probe requests the metrics of the groups' probes from a source. It returns an error if the source
+// does not answer; an unknown metric is not an error.
 func (s *Set) Probe(ctx context.Context, c *pmapi.Context) error {
 	var ask []*Group
 	var names []string
@@ -29,14 +29,14 @@ func (s *Set) Probe(ctx context.Context, c *pmapi.Context) error {
 	for _, g := range s.groups {
 		if g.valid && g.hasMetric {
 			asked = true
-			if g.metric != "" { // which is the name of no metric
+			if g.metric != "" { // not the name of a metric
 				ask = append(ask, g)
 				names = append(names, g.metric)
 			}
 		}
 	}
 	if !asked {
-		// The C tool makes the request all the same.
+		// The C tool sends the request all the same.
 		s.warnf("cannot lookup metric names: %s\n", pcp.ErrTooSmall)
 		return nil
 	}
@@ -79,20 +79,20 @@ func (s *Set) Probe(ctx context.Context, c *pmapi.Context) error {
 	return nil
 }
 
-// isAboutNames reports whether an error means that names have no metrics, or that their agents are
+// isAboutNames reports whether an error means that names are unknown, or that their agents are
 // away.
 func isAboutNames(err error) bool {
 	return !broken(err) && pcp.Code(err) != pcp.ErrTooSmall
 }
 
-// broken reports whether an error means that the source cannot be asked any more.
+// broken reports whether an error means that the source cannot be used any more.
 func broken(err error) bool {
 	return err != nil && (errors.Is(err, pcp.ErrIPC) || errors.Is(err, pcp.ErrTimeout) || errors.Is(err, pcp.ErrNotConn) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || pcp.Code(err) > -1000)
 }
 
-// Evaluate decides the state of each group. Of a condition that cannot be evaluated it warns twice, as the C
-// tool does with -s.
+// Evaluate decides the state of each group. It warns twice about a condition that cannot be evaluated, as
+// the C tool does with -s.
 func (s *Set) Evaluate() {
 	for _, g := range s.groups {
 		s.holds(g)
@@ -129,7 +129,8 @@ func (s *Set) evaluate(g *Group) State {
 	return g.final
 }
 
-// holds reports whether the condition of a group is true. One that cannot be evaluated is, as in C.
+// holds reports whether the condition of a group is true. A condition that cannot be evaluated counts as
+// true, as in C.
 func (s *Set) holds(g *Group) bool {
 	p := &g.probed
 	switch g.style {
@@ -171,7 +172,7 @@ func (s *Set) holds(g *Group) bool {
 	return false
 }
 
-// values yields the values of a set as a type, those that can be had so.
+// values yields the values of a set converted to a type, skipping those that cannot be converted.
 func values(vs *pcp.ValueSet, from, to pcp.Type) func(func(pcp.Value) bool) {
 	return func(yield func(pcp.Value) bool) {
 		for _, v := range vs.Values {
@@ -182,7 +183,7 @@ func values(vs *pcp.ValueSet, from, to pcp.Type) func(func(pcp.Value) bool) {
 	}
 }
 
-// unquote takes away the quotes around s.
+// unquote removes the quotes around s.
 func unquote(s string) (string, bool) {
 	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
 		return s[1 : len(s)-1], true
@@ -206,7 +207,7 @@ func compare(st style, order int) bool {
 	return order <= 0
 }
 
-// compareNumbers is apart from compare because of what is not a number.
+// compareNumbers is separate from compare because of NaN.
 func compareNumbers(st style, v, given float64) bool {
 	switch st {
 	case styleEQ:
@@ -223,7 +224,7 @@ func compareNumbers(st style, v, given float64) bool {
 	return v <= given
 }
 
-// maxMatched is how much of a string in quotes a regular expression sees.
+// maxMatched is the number of bytes of a quoted string that are matched with a regular expression.
 const maxMatched = 1023
 
 func (s *Set) matches(g *Group) bool {
@@ -249,7 +250,7 @@ func (s *Set) matches(g *Group) bool {
 	return false
 }
 
-// matchText is a value as regular expressions see it.
+// matchText formats a value for matching with regular expressions.
 func matchText(v pcp.Value, t pcp.Type) string {
 	switch t {
 	case pcp.TypeString:
@@ -263,8 +264,8 @@ func matchText(v pcp.Value, t pcp.Type) string {
 	return v.As(t).String()
 }
 
-// compile compiles an extended regular expression of POSIX, with what the C library knows besides,
-// as \w.
+// compile compiles a POSIX extended regular expression, with extensions of the C library such as
+// \w.
 func compile(expr string) (*regexp.Regexp, error) {
 	re, err := regexp.CompilePOSIX(expr)
 	if err != nil && strings.Contains(expr, `\`) {

@@ -54,7 +54,7 @@ func recordedContext(t *testing.T) *pmapi.Context {
 	return a.Context
 }
 
-// TestConditions evaluates conditions by what an archive says.
+// TestConditions evaluates conditions with the values of an archive.
 func TestConditions(t *testing.T) {
 	f := func(condition string, want bool) {
 		t.Helper()
@@ -81,17 +81,17 @@ func TestConditions(t *testing.T) {
 	f("a.number < nan", false)
 	f("a.number != nan", true)
 	f("a.number <= 12.5", true)
-	f("a.number == 12.5x", true) // it is not a number: as in C
+	f("a.number == 12.5x", true) // not a number: as in C
 	f("a.number ~ ^12[.]5", true)
 	f("a.number !~ ^12[.]5", false)
-	f("a.number ~ (", true) // it is not an expression: as in C
+	f("a.number ~ (", true) // not a valid expression: as in C
 	f("a.text ~ wor+ld$", true)
 	f(`a.text ~ \w+`, true)
 	f("a.text ~ xyz", false)
 	f("a.text == hello", false)
 	f("a.text > hello", true)
 	f("a.text <= hello", false)
-	f("a.set == 20", true) // some instance
+	f("a.set == 20", true) // some instance matches
 	f("a.set == 15", false)
 	f("a.set < 15", true)
 	f("a.set > 20", false)
@@ -99,7 +99,7 @@ func TestConditions(t *testing.T) {
 	f("a.set ~ 30", false)
 }
 
-// TestInclude has groups included that are available, and no others.
+// TestInclude checks that available groups are included, and no others.
 func TestInclude(t *testing.T) {
 	tree := fstest.MapFS{
 		"available": {Data: []byte(head + "probe a.number exists ? available : exclude\n\ta.number\n")},

@@ -44,8 +44,8 @@ func (s style) String() string {
 	return ""
 }
 
-// rule reads the control lines of a group. If there is a mistake in them, it warns and returns
-// false; what it read before that still counts, as in C.
+// rule parses the control lines of a group. If there is a mistake in them, it warns and
+// returns false; the parts before the mistake remain in effect, as in C.
 func (s *Set) rule(g *Group) bool {
 	if g.force != nil && g.hasMetric {
 		// The C tool ends this message with a backslash and an n, not with a newline.
@@ -80,7 +80,7 @@ func (s *Set) rule(g *Group) bool {
 	return s.stateRule(g, trim(p[1:]))
 }
 
-// condition reads the condition that p begins with, and leaves what follows it.
+// condition parses the condition at the beginning of p, and returns the rest.
 func (s *Set) condition(g *Group, p *string) bool {
 	g.style = styleNone
 	for _, w := range styles {
@@ -107,7 +107,7 @@ func (s *Set) condition(g *Group, p *string) bool {
 	return true
 }
 
-// stateRule reads the two states after a question mark.
+// stateRule parses the two states after a question mark.
 func (s *Set) stateRule(g *Group, p string) bool {
 	var ok bool
 	if g.ifTrue, p, ok = stateOr(g.ifTrue, p); !ok {
@@ -128,7 +128,7 @@ func (s *Set) stateRule(g *Group, p string) bool {
 	return true
 }
 
-// stateOr is leadingState, but for the state that is returned if there is none.
+// stateOr is leadingState, except that it returns old if there is no state.
 func stateOr(old State, p string) (State, string, bool) {
 	state, rest, ok := leadingState(p)
 	if !ok {
@@ -143,5 +143,5 @@ func (s *Set) mistake(g *Group, format string, args ...any) bool {
 	return false
 }
 
-// path is what messages call a group.
+// path returns the name of a group in messages.
 func (s *Set) path(g *Group) string { return s.cfg.Dir + "/" + g.Tag }

@@ -16,45 +16,44 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// DefaultDir is where the groups of an installation are, below PCP_VAR_DIR.
+// DefaultDir is the directory of installed groups, below PCP_VAR_DIR.
 const DefaultDir = "/var/lib/pcp/config/pmlogconf"
 
-// A Config says how a configuration is made.
+// A Config configures the generation of a configuration.
 type Config struct {
-	Dir  string // what the configuration and messages call the directory of groups; default DefaultDir
-	File string // what messages call the configuration
+	Dir  string // name of the directory of groups in the configuration and messages; default DefaultDir
+	File string // name of the configuration in messages
 
-	// Auto has the configuration say when it was made, and by which program; groups that
-	// it has and no file any more are dropped from it.
+	// Auto adds the time and the program to the configuration, and drops groups from it
+	// that have no file any more.
 	Auto    bool
 	Program string    // default "pmlogconf", or "pmrepconf"
-	Now     time.Time // default: the time it is
+	Now     time.Time // default: the current time
 
-	// Pmrep has it be a configuration of pmrep instead of one of a recorder: the metrics of all groups that are included
-	// are in one section, and how often a group is recorded does not count. Options are lines for
-	// the section [options] of a new one.
+	// Pmrep generates a pmrep configuration in place of a recorder's: the metrics of all included groups are in one
+	// section, and intervals are ignored. Options are lines for the section [options] of a new configuration.
 	Pmrep   bool
 	Options []string
 
-	// Include is the groups, by their tags, that Generate includes at intervals of their own although they are only
-	// available: "process/each": "5 minutes". What a source does not have stays excluded.
+	// Include lists groups, by their tags, that Generate includes with a given interval although they are only
+	// available: "process/each": "5 minutes". Groups whose metrics the source lacks stay excluded.
 	Include map[string]string
 
-	// Warn gets what is wrong with groups, a line at a time, with its newline. nil discards them.
+	// Warn receives warnings about groups, a line at a time, with its newline. nil discards them.
 	Warn func(msg string)
 }
 
-// A Set is the groups of a configuration, and what of it belongs to the user.
+// A Set is the groups of a configuration, and the user's part of it.
 type Set struct {
 	cfg     Config
 	groups  []*Group
-	header  []byte // of a configuration that was read; nil: as a new one
+	header  []byte // of a configuration that was read; nil in a new one
 	trailer []byte
 	changed bool
 }
 
-// Load reads the group files below the root of a file system, at any depth. Files of other
-// formats, names that begin with a dot, and v1.0, the directory of an old format, are left out.
+// Load reads the group files below the root of a file system, at any depth. It skips files of
+// other formats, names that begin with a dot, and v1.0, the directory of an old format.
 func Load(groups fs.FS, cfg Config) (*Set, error) {
 	s := newSet(cfg)
 	if err := s.walk(groups, ".", 0); err != nil {
@@ -63,7 +62,7 @@ func Load(groups fs.FS, cfg Config) (*Set, error) {
 	return s, nil
 }
 
-// LoadGroup reads one group file as a Set of one group, or of none if it has another format.
+// LoadGroup reads one group file as a Set of one group, or an empty Set if it has another format.
 func LoadGroup(r io.Reader, tag string, cfg Config) (*Set, error) {
 	s := newSet(cfg)
 	text, err := readAll(r, maxGroupFile)
@@ -93,8 +92,8 @@ func (s *Set) warnf(format string, args ...any) {
 	}
 }
 
-// walk reads the groups of a directory. What cannot be read is left out, as there may be files of
-// other users.
+// walk reads the groups of a directory. It skips unreadable files, which may belong to other
+// users.
 func (s *Set) walk(fsys fs.FS, dir string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("%s: more than %d directories deep", dir, maxDepth)
@@ -109,7 +108,7 @@ func (s *Set) walk(fsys fs.FS, dir string, depth int) error {
 			continue
 		}
 		tag := path.Join(dir, e.Name())
-		// The file that a symbolic link leads to counts. A FIFO would never end.
+		// A symbolic link is followed. Reading a FIFO would never end.
 		info, err := fs.Stat(fsys, tag)
 		switch {
 		case err != nil:
@@ -162,8 +161,8 @@ func readAll(r io.Reader, limit int) ([]byte, error) {
 	return text, err
 }
 
-// Rules reads the control lines of the groups, and sorts these. Mistakes are warnings; the group
-// then is not valid. It reports whether all are.
+// Rules parses the control lines of the groups, and sorts the groups. It warns about mistakes
+// and marks the group as invalid. It reports whether all groups are valid.
 func (s *Set) Rules() bool {
 	s.sort()
 	good := true
@@ -177,12 +176,12 @@ func (s *Set) sort() {
 	slices.SortStableFunc(s.groups, func(a, b *Group) int { return strings.Compare(a.Tag, b.Tag) })
 }
 
-// Groups returns the groups, in the order of their tags after Rules.
+// Groups returns the groups, after Rules sorted by tag.
 func (s *Set) Groups() []*Group { return s.groups }
 
-// Generate returns the configuration of a recorder for what a source has: the groups below the root of a
-// file system, such as [Builtin], are probed. Mistakes in groups go to cfg.Warn; what
-// fails is to read the file system, and to ask the source.
+// Generate returns the configuration of a recorder for a source: it probes the groups below the root of
+// a file system, such as [Builtin]. It reports mistakes in groups to cfg.Warn; the errors are those of
+// the file system and of the source.
 func Generate(ctx context.Context, c *pmapi.Context, groups fs.FS, cfg Config) ([]byte, error) {
 	cfg.Dir = cmp.Or(cfg.Dir, DefaultDir)
 	s, err := Load(groups, cfg)
@@ -201,7 +200,7 @@ func Generate(ctx context.Context, c *pmapi.Context, groups fs.FS, cfg Config) (
 	return s.New(nil), nil
 }
 
-// include has a group that is available be included, if there is what it records.
+// include includes an available group, if its metrics exist.
 func (s *Set) include(g *Group, delta string) {
 	if checkDelta(delta) != nil {
 		s.warnf("Warning: %s: %q is not an interval\n", g.Tag, delta)

@@ -1,5 +1,5 @@
-// Package push sends archives to a pmproxy that keeps them, over HTTP, as
-// pmlogpush(1) does and pmlogger(1) for archives whose names are URLs.
+// Package push sends archives over HTTP to a pmproxy that stores them, as
+// pmlogpush(1) does, and pmlogger(1) for archives whose names are URLs.
 //
 //	p, err := push.New(push.Config{URL: "http://collector:44322"})
 //	if err != nil {
@@ -7,7 +7,7 @@
 //	}
 //	err = p.Push(ctx, "/var/log/pcp/pmlogger/www/20261124")
 //
-// Files go in the order in which each can be used when it is there: metadata,
-// volumes, the index. A pmproxy of this project is asked to go on where an
-// earlier push of the same archive ended; others begin a new archive.
+// Files are sent in an order in which each is usable on arrival: metadata,
+// volumes, the index. A pmproxy of this project can resume an earlier push of
+// the same archive; others begin a new archive.
 package push

@@ -19,40 +19,40 @@ import (
 )
 
 const (
-	// piece is how many bytes one request has, less than pmproxy takes.
+	// piece is the maximum size of one request, below pmproxy's limit.
 	piece = 1 << 20
-	// maxAnswer is how much of an answer is read.
+	// maxAnswer limits the bytes read of an answer.
 	maxAnswer = 64 << 10
-	// DefaultTimeout is how long an answer may take.
+	// DefaultTimeout limits the time for an answer.
 	DefaultTimeout = time.Minute
-	// DefaultInterval is how often a growing archive is looked at.
+	// DefaultInterval is the time between checks of a growing archive.
 	DefaultInterval = time.Second
-	// maxPause is the longest time between attempts to reach a server again.
+	// maxPause is the longest time between attempts to reach a server.
 	maxPause = time.Minute
-	// lastPause is the longest one when the archive is complete.
+	// lastPause is the same after the archive is complete.
 	lastPause = time.Second
 )
 
-// A Config says where archives go.
+// A Config configures a Pusher.
 type Config struct {
-	// URL is that of the server: scheme, host and port.
+	// URL is the server's URL: scheme, host and port.
 	URL string
 	// Socket, if not "", is the path of the Unix socket to connect to.
 	Socket string
 	// TLS is used for URLs that begin with https; nil means the zero Config.
 	TLS *tls.Config
-	// Token, if not "", is the bearer token that is shown.
+	// Token, if not "", is the bearer token to send.
 	Token string
-	// Interval is how often a growing archive is looked at; 0 means DefaultInterval.
+	// Interval is the time between checks of a growing archive; 0 means DefaultInterval.
 	Interval time.Duration
-	// Timeout is how long an answer may take; 0 means a minute.
+	// Timeout limits the time for an answer; 0 means a minute.
 	Timeout time.Duration
-	// Progress, if not nil, is told how many bytes of those that Push sends are sent.
+	// Progress, if not nil, is called with the number of bytes sent, and the total of Push.
 	Progress func(done, total int64)
-	// Say, if not nil, gets a line for each request.
+	// Say, if not nil, is called with a line for each request.
 	Say func(line string)
-	// Warn, if not nil, is told why a server cannot be reached for now, each time it was tried; Back, when it
-	// takes requests again.
+	// Warn, if not nil, is called with the error after each attempt that did not reach a server; Back, when
+	// the server accepts requests again.
 	Warn func(err error)
 	Back func()
 }
@@ -67,10 +67,10 @@ type Pusher struct {
 	label archive.Label
 	meta  int64
 	index int64
-	vol   int   // the volume being pushed
-	data  int64 // and how much of it is there
+	vol   int   // the current volume
+	data  int64 // bytes of it on the server
 
-	sent, total int64 // by Push
+	sent, total int64 // counts of Push
 }
 
 // New returns a Pusher.
@@ -100,7 +100,7 @@ func New(cfg Config) (*Pusher, error) {
 	if cfg.Back == nil {
 		cfg.Back = func() {}
 	}
-	tr := &http.Transport{TLSClientConfig: cfg.TLS} // and no proxy of the environment
+	tr := &http.Transport{TLSClientConfig: cfg.TLS} // no proxy from the environment
 	if cfg.Socket != "" {
 		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", cfg.Socket)
@@ -112,10 +112,10 @@ func New(cfg Config) (*Pusher, error) {
 	}}, nil
 }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (p *Pusher) Close() { p.client.CloseIdleConnections() }
 
-// Ping reports why archives cannot be pushed; nil if they can.
+// Ping returns nil if archives can be pushed, otherwise the reason.
 func (p *Pusher) Ping(ctx context.Context) error {
 	_, err := p.do(ctx, http.MethodGet, "/logger/ping", nil)
 	return err
@@ -127,7 +127,7 @@ type StatusError struct {
 	Status        int
 }
 
-// Error says it as pmlogpush does, with what the server said.
+// Error returns the message of pmlogpush, with the server's message.
 func (e *StatusError) Error() string {
 	text := "server error"
 	switch e.Status {
@@ -149,13 +149,13 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// A lostError is why there is no answer. There may be one to the next attempt.
+// A lostError is the error of a missing answer. Another attempt may get one.
 type lostError struct{ err error }
 
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// Passing reports whether an error of [Pusher.Ping] or [Pusher.Push] may pass by itself: a server that cannot be
+// Passing reports whether an error of [Pusher.Ping] or [Pusher.Push] may be temporary: a server that cannot be
 // reached, does not answer, or has no room.
 func Passing(err error) bool {
 	var lost *lostError
@@ -163,7 +163,7 @@ func Passing(err error) bool {
 	return errors.As(err, &lost) || errors.As(err, &status) && (status.Status == http.StatusGone || status.Status >= 500)
 }
 
-// An answer is what a server says.
+// An answer is a response of the server.
 type answer struct {
 	Archive     uint32
 	Meta, Index int64
@@ -233,7 +233,7 @@ func (p *Pusher) begin(ctx context.Context, label archive.Label) error {
 	return nil
 }
 
-// send pushes a file from an offset on, up to its size.
+// send pushes a file from an offset up to its size.
 func (p *Pusher) send(ctx context.Context, kind string, f io.ReaderAt, off *int64, size int64) error {
 	buf := make([]byte, min(max(size-*off, 0), piece))
 	for *off < size {
@@ -257,10 +257,10 @@ func (p *Pusher) send(ctx context.Context, kind string, f io.ReaderAt, off *int6
 	return nil
 }
 
-// errNotBegun is what an archive is that has no label yet.
+// errNotBegun is the error of an archive without a label.
 var errNotBegun = fmt.Errorf("the file is empty: %w", pcp.ErrLabel)
 
-// Push pushes what an archive has now.
+// Push pushes the current contents of an archive.
 func (p *Pusher) Push(ctx context.Context, base string) error {
 	files, err := archive.FindFiles(base)
 	if err != nil {
@@ -288,8 +288,9 @@ func (p *Pusher) Push(ctx context.Context, base string) error {
 			return err
 		}
 	}
-	// A writer writes metadata before what needs them, and the index at last: what
-	// has a size now has what it needs in the others, whose sizes come later.
+	// A writer writes metadata before the records that need them, and the index
+	// last: contents up to a size found here depend only on other files up to
+	// their sizes found later.
 	var index *archive.File
 	var indexSize int64
 	if files.Index != "" {
@@ -346,13 +347,13 @@ func (p *Pusher) Push(ctx context.Context, base string) error {
 }
 
 // Follow pushes an archive while it grows, until done reports that it is complete or ctx is
-// done. It goes on when a server can be reached again, with a new archive if it has to.
-// Errors of the archive end it, and refusals that another attempt would not change.
+// done. It continues when a server can be reached again, with a new archive if necessary.
+// It ends with errors of the archive, and with permanent refusals.
 func (p *Pusher) Follow(ctx context.Context, base string, done func() bool) error {
 	return p.follow(ctx, base, done, nil, nil)
 }
 
-// follow does so. It waits no longer when wake is closed, and calls each after each attempt.
+// follow implements Follow. Once wake is closed it stops waiting, and it calls each after each attempt.
 func (p *Pusher) follow(ctx context.Context, base string, done func() bool, wake <-chan struct{}, each func()) error {
 	pause, away := p.cfg.Interval, false
 	for {
@@ -383,7 +384,7 @@ func (p *Pusher) follow(ctx context.Context, base string, done func() bool, wake
 		default:
 			return err
 		}
-		if last { // what woke it has come
+		if last { // the reason for waking was handled
 			wake = nil
 			pause = min(pause, lastPause)
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// receive returns a handler on a directory, closed at the end.
+// receive returns a handler for a directory, closed at the end.
 func receive(t *testing.T, dir string) *logger.Handler {
 	t.Helper()
 	h, err := logger.New(logger.Config{Dir: dir, Anybody: true, Zone: time.UTC})
@@ -45,7 +45,7 @@ func newPusher(t *testing.T, cfg push.Config) *push.Pusher {
 	return p
 }
 
-// contents returns what the files of an archive hold after their labels, by the ends of their names.
+// contents returns the contents of an archive's files after their labels, by file name suffix.
 func contents(t *testing.T, base string) map[string][]byte {
 	t.Helper()
 	files, err := archive.FindFiles(base)
@@ -73,7 +73,7 @@ func contents(t *testing.T, base string) map[string][]byte {
 	return m
 }
 
-// compare holds that a pushed archive is the one that was pushed.
+// compare checks that a pushed archive equals the original.
 func compare(t *testing.T, base, pushed string) {
 	t.Helper()
 	want, got := contents(t, base), contents(t, pushed)
@@ -96,7 +96,7 @@ func pushedTo(t *testing.T, dir string) string {
 	return strings.TrimSuffix(list[0], ".meta")
 }
 
-// TestSuite pushes archives that PCP has for its tests.
+// TestSuite pushes archives from PCP's test suite.
 func TestSuite(t *testing.T) {
 	list, _ := filepath.Glob("/var/lib/pcp/testsuite/archives/*.meta*")
 	if len(list) == 0 {
@@ -116,7 +116,7 @@ func TestSuite(t *testing.T) {
 		err = p.Push(t.Context(), base)
 		if err == nil {
 			compare(t, base, pushedTo(t, dir))
-			err = newPusher(t, push.Config{URL: srv.URL}).Push(t.Context(), base) // again: there is nothing to do
+			err = newPusher(t, push.Config{URL: srv.URL}).Push(t.Context(), base) // again: nothing to do
 			compare(t, base, pushedTo(t, dir))
 		}
 		if err != nil {
@@ -126,7 +126,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// A writer makes an archive that grows.
+// A writer writes a growing archive.
 type writer struct {
 	t *testing.T
 	w *archive.Writer
@@ -161,7 +161,7 @@ func (w *writer) add(records int) {
 	}
 }
 
-// TestFollow pushes an archive while it is written, through the end of the server and answers that are lost.
+// TestFollow pushes an archive while it is written, despite a restart of the server and lost answers.
 func TestFollow(t *testing.T) {
 	base, dir := filepath.Join(t.TempDir(), "a"), t.TempDir()
 	w := grow(t, base)
@@ -176,7 +176,7 @@ func TestFollow(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		case strings.Contains(r.URL.Path, "/volume/") && lose.CompareAndSwap(true, false):
 			h.Load().ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler) // it was written, but the client does not know
+			panic(http.ErrAbortHandler) // the request was executed, but the client does not know
 		}
 		h.Load().ServeHTTP(rw, r)
 	}))
@@ -213,7 +213,7 @@ func TestFollow(t *testing.T) {
 	before := warned.Load()
 	wait("a failure", func() bool { return warned.Load() > before })
 	h.Load().Close()
-	h.Store(receive(t, dir)) // a server that has forgotten its numbers
+	h.Store(receive(t, dir)) // a restarted server, without its numbers
 	down.Store(false)
 	wait("what was written meanwhile", arrived)
 	if err := w.w.NewVolume(); err != nil {
@@ -229,7 +229,7 @@ func TestFollow(t *testing.T) {
 	compare(t, base, pushedTo(t, dir))
 }
 
-// TestErrors says what is wrong, and ends.
+// TestErrors checks permanent errors.
 func TestErrors(t *testing.T) {
 	for _, u := range []string{"", "host", "ftp://a:1", "http://", "http://a:1/path", "http://u:p@a:1", "http://a:1?x", "http://%zz"} {
 		if _, err := push.New(push.Config{URL: u}); err == nil {
@@ -289,7 +289,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSocket pushes over a Unix socket, and says each request.
+// TestSocket pushes over a Unix socket, and reports each request.
 func TestSocket(t *testing.T) {
 	base, dir := filepath.Join(t.TempDir(), "a"), t.TempDir()
 	w := grow(t, base)

@@ -11,8 +11,8 @@ import (
 	"github.com/go-pcp/pcp/internal/tlsconf"
 )
 
-// TLS returns the configuration for [Config] of tls.conf. The server's certificate is checked whatever the file says,
-// as the server may be shown a token. getenv is asked for what relaxes that.
+// TLS returns the TLS configuration of tls.conf for [Config]. The server's certificate is always checked, whatever
+// the file has, as the token may be sent to the server. getenv supplies the variable that relaxes this.
 func TLS(host string, conf *config.Config, getenv func(string) string) (*tls.Config, error) {
 	file, err := tlsconf.ReadFile(tlsconf.Path(conf))
 	if err != nil {
@@ -22,7 +22,7 @@ func TLS(host string, conf *config.Config, getenv func(string) string) (*tls.Con
 	return file.Client(host, getenv)
 }
 
-// ReadToken reads a token from a file that may be a line of pmproxy's http.tokens: a name and the token.
+// ReadToken reads a token from a file, which may be a line of pmproxy's http.tokens: a name and the token.
 func ReadToken(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -41,5 +41,5 @@ func ReadToken(path string) (string, error) {
 	return words[len(words)-1], nil
 }
 
-// maxToken is how long the first line of a file with a token may be.
+// maxToken limits the first line of a token file.
 const maxToken = 4096

@@ -9,21 +9,22 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// A Spool is an archive that is pushed while it is written, by this process, and that is on this host only until
-// the server has it: volumes are removed that it has, but for the last of these.
+// A Spool is an archive that this process writes and pushes, and that is stored on this host only until the
+// server has it: volumes that the server has are removed, except the last of these.
 type Spool struct {
 	Base string
 	// Done is closed when the archive is complete.
 	Done <-chan struct{}
-	// Max is how many bytes of volumes wait while the server cannot be reached, 0 for no limit. If there are more,
-	// the oldest volumes are removed; the one that is being written, and one of which the server has a part, stay.
+	// Max is the maximum size of volumes, in bytes, that are kept while the server cannot be reached, 0 for no
+	// limit. Beyond it, the oldest volumes are removed, except the current volume, and a volume that the server
+	// has in part.
 	Max int64
-	// Dropped, if not nil, is told of each volume that was removed and did not reach the server.
+	// Dropped, if not nil, is called for each volume removed before it reached the server.
 	Dropped func(volume int, bytes int64)
 }
 
 // Drain pushes a spool until it is complete and the server has all of it, or until ctx is done; then it returns
-// nil, and [Pusher.Left] says what is left. Otherwise it is like [Pusher.Follow].
+// nil, and [Pusher.Left] returns the rest. Otherwise it is like [Pusher.Follow].
 func (p *Pusher) Drain(ctx context.Context, s Spool) error {
 	done := func() bool {
 		select {
@@ -41,7 +42,7 @@ func (p *Pusher) Drain(ctx context.Context, s Spool) error {
 		}
 	})
 	if errors.Is(err, errNotBegun) {
-		return nil // it ended before there was anything to push
+		return nil // it ended before it had anything to push
 	}
 	return err
 }
@@ -50,7 +51,7 @@ func (p *Pusher) Drain(ctx context.Context, s Spool) error {
 func (p *Pusher) trim(s *Spool) error {
 	files, err := archive.FindFiles(s.Base)
 	if err != nil || len(files.Volumes) == 0 {
-		return nil // Push says so
+		return nil // Push reports it
 	}
 	var waits int64
 	sizes := make([]int64, len(files.Volumes))
@@ -84,7 +85,7 @@ func (p *Pusher) trim(s *Spool) error {
 	return errors.Join(failed...)
 }
 
-// Left returns how many bytes of an archive the server does not have.
+// Left returns the number of bytes of an archive that the server does not have.
 func (p *Pusher) Left(base string) (int64, error) {
 	files, err := archive.FindFiles(base)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/logger"
 )
 
-// await waits until f reports true.
+// await waits until f returns true.
 func await(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !f(); time.Sleep(time.Millisecond) {
@@ -35,7 +35,7 @@ func volumes(base string) []int {
 }
 
 // TestDrain has a server refuse, hang, and come back without its memory, while an archive is written. All of it
-// arrives, and what has arrived does not stay here.
+// arrives, and volumes that have arrived are removed here.
 func TestDrain(t *testing.T) {
 	base, whole, dir := filepath.Join(t.TempDir(), "spool"), filepath.Join(t.TempDir(), "whole"), t.TempDir()
 	var h atomic.Pointer[logger.Handler]
@@ -114,7 +114,7 @@ func TestDrain(t *testing.T) {
 	compare(t, whole, pushedTo(t, dir))
 }
 
-// TestDrainNothing drains an archive that has no label, as one that ended before its first record.
+// TestDrainNothing drains an archive without a label, as if it ended before its first record.
 func TestDrainNothing(t *testing.T) {
 	base, done := filepath.Join(t.TempDir(), "spool"), make(chan struct{})
 	for _, name := range []string{".meta", ".0"} {
@@ -129,7 +129,8 @@ func TestDrainNothing(t *testing.T) {
 	}
 }
 
-// TestDrainBounded has no server. The oldest volumes go when there are too many, and what is left is counted.
+// TestDrainBounded has no server. The oldest volumes are removed when there are too many, and the rest is
+// counted.
 func TestDrainBounded(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "spool")
 	srv := httptest.NewServer(nil)
@@ -183,7 +184,7 @@ func TestDrainBounded(t *testing.T) {
 		t.Errorf("%d bytes are left, %v, want %d", left, err, want)
 	}
 	w.w.Close()
-	// A server that is there now gets what is left.
+	// A server that is now available gets the rest.
 	dir := t.TempDir()
 	srv = httptest.NewServer(receive(t, dir))
 	defer srv.Close()
