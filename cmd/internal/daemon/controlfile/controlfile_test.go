@@ -65,7 +65,7 @@ func TestRead(t *testing.T) {
 		"1 far primary=false socks=false dir=/d args=-c x\n2 near primary=false socks=false dir=/e args=-c y\n")
 	f("$version=9\nfar n n /d -c x\n", "1 export version; version=9\n2 error: bad version (9) in control file\n")
 
-	// What is missing.
+	// Missing fields.
 	for _, line := range []string{"far", "far n", "far n n", "far n n /d", `far n n "" x`} {
 		f(v+line+"\n", v1+"2 error: insufficient fields in control file record\n")
 	}
@@ -96,7 +96,7 @@ func TestRead(t *testing.T) {
 		dir(in+" -c x", "far primary=false socks=false dir="+out+" args=-c x")
 	}
 	bad := func(in, why string) { t.Helper(); dir(in+" -c x", "error: "+why) }
-	good(`"/one$word"`, "/one$word") // nothing is evaluated here in C either
+	good(`"/one$word"`, "/one$word") // nothing is evaluated here, as in C
 	good(`"/x/$(date +%Y)/y/`+"`date +%m`"+`/LOCALHOSTNAME"`, "/x/2026/y/03/here.example")
 	good(`"/two words/$HOME/x"`, "/two words//home/me/x")
 	good(`$( echo /some/path )`, "/some/path")
@@ -110,7 +110,7 @@ func TestRead(t *testing.T) {
 	bad(`$HOME;rm`, "\";\" in a directory without quotes: $HOME;rm")
 }
 
-// TestReadPMIE has lines whose form matters to pmie only.
+// TestReadPMIE reads lines whose format matters only to pmie.
 func TestReadPMIE(t *testing.T) {
 	f := func(line, want string) {
 		t.Helper()
@@ -127,8 +127,8 @@ func TestReadPMIE(t *testing.T) {
 	f("far n /d -c x", "1 warning: missing $version, assuming version 1.0 control format\n1 far primary=false socks=false dir=/d args=-c x\n")
 }
 
-// TestFiles has what a directory of control files may hold. A variable of one holds for the next, a default version
-// does not.
+// TestFiles reads the kinds of files in a directory of control files. A variable of one file applies to the next, a
+// default version does not.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	control := filepath.Join(dir, "control")
@@ -204,7 +204,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// FuzzRead has files of any bytes. What is accepted stays within its line, and the lines of the file lose nothing.
+// FuzzRead reads files of arbitrary bytes. Accepted fields must be part of their line, and no line of the
+// file may be lost.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
 		"$version=1.1\nLOCALHOSTNAME y n PCP_ARCHIVE_DIR/LOCALHOSTNAME -r -T24h10m -c config.default -v 100Mb\n",
@@ -238,7 +239,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestStopped reads a line that pmlogctl has stopped, as pmlogger_daily wants it.
+// TestStopped reads a line that pmlogctl has stopped, as pmlogger_daily expects it.
 func TestStopped(t *testing.T) {
 	p := NewParser(Config{Stopped: true})
 	var hosts []string

@@ -8,13 +8,13 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// maxValue is how long a value may become.
+// maxValue is the maximum length of a value.
 const maxValue = 1 << 16
 
 var errQuote = errors.New("quote not terminated")
 
-// expand evaluates a word as a shell does, without running anything. It ends at a character of stop that is not
-// quoted, and returns what follows.
+// expand evaluates a word as a shell does, without running anything. It ends at an unquoted character of stop,
+// and returns the rest.
 func (p *Parser) expand(s, stop string) (value, rest string, err error) {
 	var b strings.Builder
 	quote := byte(0)
@@ -56,7 +56,8 @@ func (p *Parser) expand(s, stop string) (value, rest string, err error) {
 	return b.String(), "", nil
 }
 
-// substitute returns what s, which begins with a dollar or a backtick, stands for, and how many bytes of it that takes.
+// substitute returns the value of a substitution at the start of s, which begins with a dollar or a backtick,
+// and the length of the substitution in bytes.
 func (p *Parser) substitute(s string) (text string, n int, err error) {
 	switch {
 	case s[0] == '`':
@@ -106,7 +107,7 @@ func (p *Parser) substitute(s string) (text string, n int, err error) {
 	return p.Getenv(s[1 : 1+k]), 1 + k, nil
 }
 
-// nameLen returns how many bytes at the start of s are the name of a variable.
+// nameLen returns the length of a variable name at the start of s, in bytes.
 func nameLen(s string) int {
 	n := 0
 	for n < len(s) && (s[n] == '_' || s[n] >= 'a' && s[n] <= 'z' || s[n] >= 'A' && s[n] <= 'Z' || n > 0 && s[n] >= '0' && s[n] <= '9') {
@@ -115,7 +116,7 @@ func nameLen(s string) int {
 	return n
 }
 
-// command returns what one of the commands prints that are known here.
+// command returns the output of one of the known commands.
 func (p *Parser) command(line string) (string, error) {
 	var args []string
 	refuse := func() (string, error) {
@@ -149,7 +150,7 @@ func (p *Parser) command(line string) (string, error) {
 	return refuse()
 }
 
-// expandFlat is expand for the words of a command, which have no further command in them.
+// expandFlat is expand for the words of a command, which cannot have another command in them.
 func (p *Parser) expandFlat(s, stop string) (value, rest string, err error) {
 	end := strings.IndexAny(s, stop)
 	if end < 0 {

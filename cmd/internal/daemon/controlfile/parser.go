@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// A Config says what control files are read for.
+// A Config configures the reading of control files.
 type Config struct {
-	PMIE       bool   // lines are pmie's, whose form is checked more closely
-	ArchiveDir string // for PCP_ARCHIVE_DIR
-	LogDir     string // for PCP_LOG_DIR
-	Hostname   string // of this host, as hostname(1) has it
-	Stopped    bool   // lines that pmlogctl has stopped ("#!#host ...") count like the others
+	PMIE       bool   // lines are pmie's, whose format is checked more strictly
+	ArchiveDir string // value of PCP_ARCHIVE_DIR
+	LogDir     string // value of PCP_LOG_DIR
+	Hostname   string // of this host, as printed by hostname(1)
+	Stopped    bool   // treat lines stopped by pmlogctl ("#!#host ...") like the others
 
-	Getenv func(string) string // variables of the environment; nil: there are none
-	Now    time.Time           // for commands date; zero: the present
+	Getenv func(string) string // environment variables; nil: there are none
+	Now    time.Time           // for date commands; zero: the current time
 }
 
-// A Parser reads the control files of one run, one after the other. A variable that one of them sets holds
-// for the lines and files that follow.
+// A Parser reads the control files of one run, one after the other. A variable set in one of them applies
+// to the lines and files that follow.
 type Parser struct {
 	cfg   Config
 	vars  map[string]string
-	names []string // in the order in which they were set first
+	names []string // in the order of their first assignment
 }
 
 // NewParser returns a Parser without variables.
@@ -43,7 +43,7 @@ func NewParser(cfg Config) *Parser {
 	return &Parser{cfg: cfg, vars: make(map[string]string)}
 }
 
-// Getenv returns the value of a variable: what the files set, else what the environment has.
+// Getenv returns the value of a variable, from the files or else the environment.
 func (p *Parser) Getenv(name string) string {
 	if v, ok := p.vars[name]; ok {
 		return v
@@ -56,7 +56,7 @@ func (p *Parser) isSet(name string) bool {
 	return ok || p.cfg.Getenv(name) != ""
 }
 
-// Environ returns the variables that the files have set so far, as "NAME=value".
+// Environ returns the variables set by the files so far, as "NAME=value".
 func (p *Parser) Environ() []string {
 	list := make([]string, 0, len(p.names))
 	for _, name := range p.names {
@@ -65,7 +65,7 @@ func (p *Parser) Environ() []string {
 	return list
 }
 
-// maxVars is how many variables all files may set.
+// maxVars is the maximum number of variables set by all files.
 const maxVars = 1000
 
 func (p *Parser) set(name, value string) error {
@@ -79,42 +79,43 @@ func (p *Parser) set(name, value string) error {
 	return nil
 }
 
-// A Problem is what is wrong with a line.
+// A Problem is a problem with a line.
 type Problem struct {
-	Warning bool // the line counts all the same, or was not one that starts a program
+	Warning bool // the line is still valid, or did not start a program
 	Text    string
 }
 
-// A Line is a line that is neither empty nor a comment: an assignment, or one that says what must run.
+// A Line is a line that is neither empty nor a comment: an assignment, or a program to run.
 type Line struct {
 	File   string
 	Number int
-	Fields [5]string // as they are written, but for PCP_ARCHIVE_DIR and PCP_LOG_DIR
+	Fields [5]string // unexpanded, except for PCP_ARCHIVE_DIR and PCP_LOG_DIR
 
-	// Assignment is how the shell of the C implementation would be told of an assignment,
-	// "export NAME; NAME=value". It is "" for other lines, and for assignments that are ignored.
+	// Assignment is an assignment in the form for the shell of the C implementation, "export
+	// NAME; NAME=value". It is "" for other lines, and for assignments that are ignored.
 	Assignment string
 
-	// Valid reports whether the line says what must run, with these fields: variables, commands,
-	// LOCALHOSTNAME in Dir and a Host that means this one are replaced. Dir is a log file for pmie.
+	// Valid reports whether the line describes a program to run, with these fields: variables,
+	// commands, LOCALHOSTNAME in Dir and a Host that means this host are replaced. Dir is a log
+	// file for pmie.
 	Valid   bool
-	Host    string // "local:" for this one
+	Host    string // "local:" for this host
 	Primary bool
 	Socks   bool
 	Dir     string
-	Args    string // words between blanks; quotes mean nothing
+	Args    string // words between blanks; quotes have no effect
 
 	Problems []Problem
 
-	pmie bool // it is one of pmie's files
-	last bool // what follows in the file does not count
+	pmie bool // from one of pmie's files
+	last bool // the rest of the file is ignored
 }
 
-// Local is the host of lines for the collector of this host.
+// Local is the host of lines for this host's collector.
 const Local = "local:"
 
-// Message returns a problem with a line in the words of the C implementation's scripts. Host is the line's as far as it is
-// known, by default as it is written.
+// Message formats a problem with a line like the C implementation's scripts. Host is the line's host as far as it is
+// known, by default unexpanded.
 func (l *Line) Message(prog, host string, pr Problem) string {
 	if host == "" {
 		host = l.Fields[0]
@@ -137,15 +138,16 @@ func (l *Line) fail(format string, args ...any) {
 	l.Problems = append(l.Problems, Problem{Text: fmt.Sprintf(format, args...)})
 }
 
-// backups are how package managers name the old or the new of two versions of a file.
+// backups are the suffixes with which package managers name the old or the new version of a file.
 var backups = [...]string{".rpmsave", ".rpmnew", ".rpmorig", ".dpkg-dist", ".dpkg-old", ".dpkg-new"}
 
-// IsBackup reports whether a package manager has left the file aside, so that it does not count.
+// IsBackup reports whether a file is a package manager's backup, which is ignored.
 func IsBackup(path string) bool {
 	return slices.ContainsFunc(backups[:], func(s string) bool { return strings.HasSuffix(path, s) })
 }
 
-// Files returns the control file at path and those in the directory path.d, sorted by name. Neither must exist.
+// Files returns the control file at path and those in the directory path.d, sorted by name. Both may be
+// missing.
 func Files(path string) []string {
 	list := []string{path}
 	entries, _ := os.ReadDir(path + ".d")
@@ -155,7 +157,7 @@ func Files(path string) []string {
 	return list
 }
 
-// File goes through the lines of a file. If it cannot be read, a Line says so.
+// File yields the lines of a file. If it cannot be read, a Line has the problem.
 func (p *Parser) File(path string) iter.Seq[*Line] {
 	return func(yield func(*Line) bool) {
 		top := &Line{File: path, pmie: p.cfg.PMIE}
@@ -185,7 +187,7 @@ func (p *Parser) File(path string) iter.Seq[*Line] {
 	}
 }
 
-// Read goes through the lines of a control file called name.
+// Read yields the lines of a control file called name.
 func (p *Parser) Read(r io.Reader, name string) iter.Seq[*Line] {
 	return func(yield func(*Line) bool) {
 		list, err := ReadRaw(r)
@@ -206,8 +208,8 @@ func (p *Parser) Read(r io.Reader, name string) iter.Seq[*Line] {
 	}
 }
 
-// line reads a line, and returns nil for one that is empty or a comment. Version is what the file takes for its version where
-// no variable says so.
+// line parses a line, and returns nil for an empty line or a comment. Version is the version of the file, unless a
+// variable overrides it.
 func (p *Parser) line(raw RawLine, name string, version *string) *Line {
 	raw.Text = strings.ReplaceAll(raw.Text, "PCP_ARCHIVE_DIR", p.cfg.ArchiveDir)
 	raw.Text = strings.ReplaceAll(raw.Text, "PCP_LOG_DIR", p.cfg.LogDir)
@@ -228,7 +230,7 @@ func (p *Parser) line(raw RawLine, name string, version *string) *Line {
 	return l
 }
 
-// assign takes a line that begins with a dollar.
+// assign parses a line that begins with a dollar.
 func (p *Parser) assign(l *Line) {
 	text := strings.Join(l.Fields[:], " ")[1:]
 	k := nameLen(text)
@@ -250,7 +252,7 @@ func (p *Parser) assign(l *Line) {
 		return
 	}
 	value, rest = source[:len(source)-len(rest)], strings.TrimLeft(rest, " \t")
-	if !strings.ContainsAny(value[:min(len(value), 1)], `'"`) { // the C implementation shows what follows, too
+	if !strings.ContainsAny(value[:min(len(value), 1)], `'"`) { // the C implementation prints the rest, too
 		value = source
 		if end := strings.IndexAny(source, ";&<>|"); end >= 0 {
 			value = source[:end]
@@ -262,12 +264,12 @@ func (p *Parser) assign(l *Line) {
 	}
 }
 
-// isExport reports whether rest only exports a variable, which all are.
+// isExport reports whether rest only exports a variable; all variables are exported.
 func isExport(rest, name string) bool {
 	return slices.Equal(strings.Fields(strings.TrimLeft(rest, "; ")), []string{"export", name})
 }
 
-// record takes a line that says what must run.
+// record parses a line that describes a program to run.
 func (p *Parser) record(l *Line, version *string) {
 	f := l.Fields
 	host, primary, socks, dir, args := f[0], f[1], f[2], f[3], f[4]
@@ -319,8 +321,8 @@ func (p *Parser) record(l *Line, version *string) {
 	}
 }
 
-// Directory evaluates the field of a directory, which quotes or a command may carry on into what follows. It
-// returns the directory, and what is left of the arguments.
+// Directory evaluates the directory field, whose quotes or command may extend into the arguments. It returns
+// the directory, and the rest of the arguments.
 func (p *Parser) Directory(dir, args string) (newDir, newArgs string, err error) {
 	end := ""
 	switch {

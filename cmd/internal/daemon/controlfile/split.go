@@ -11,15 +11,15 @@ import (
 // Limits of a control file.
 const (
 	MaxFile = 1 << 20 // bytes
-	MaxLine = 1 << 16 // bytes, with its continuations
+	MaxLine = 1 << 16 // bytes, including continuations
 )
 
-// Stopped is what pmlogctl puts in front of a line whose program it has stopped.
+// Stopped is the prefix that pmlogctl adds to the line of a stopped program.
 const Stopped = "#!#"
 
-// A RawLine is a line of a control file as it is written. Lines that a backslash joins are one.
+// A RawLine is an unmodified line of a control file. Lines joined by a backslash are one line.
 type RawLine struct {
-	Number int    // of its first line in the file
+	Number int    // number of its first line in the file
 	Text   string // without its newline; a newline within follows a backslash
 }
 
@@ -58,15 +58,15 @@ func ReadRaw(r io.Reader) ([]RawLine, error) {
 	}
 }
 
-// continues reports whether text ends with a backslash that has none before it. Comments do so too, as for
-// the shell's read.
+// continues reports whether text ends with a backslash that is not itself escaped. This applies to
+// comments as well, as in the shell's read.
 func continues(text string) bool {
 	rest := strings.TrimRight(text, `\`)
 	return (len(text)-len(rest))%2 == 1
 }
 
-// Fields splits a line as the shell's read does: into four words and the rest, in which a backslash takes the
-// meaning from the character after it.
+// Fields splits a line as the shell's read does: into four words and the rest; a backslash quotes the next
+// character.
 func (l RawLine) Fields() (f [5]string) {
 	s := strings.ReplaceAll(l.Text, "\\\n", "")
 	for i := range f {
@@ -76,10 +76,10 @@ func (l RawLine) Fields() (f [5]string) {
 	return f
 }
 
-// word returns the first word of s without its backslashes, or all of s but blanks at its end, and what follows.
+// word returns the first word of s without its backslashes, or all of s except trailing blanks, and the rest.
 func word(s string, all bool) (text, rest string) {
 	var b strings.Builder
-	keep := 0 // how much of b ends with something that is not a blank
+	keep := 0 // length of b up to its last nonblank
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '\\':

@@ -7,8 +7,8 @@ import "os"
 // Start refuses: only Unix has daemons of this kind.
 func Start(Config) error { return ErrUnsupported }
 
-// Ready has nothing to do: there are no daemons.
+// Ready does nothing: there are no daemons.
 func Ready(func(string) string) {}
 
-// Settle has nothing to do: there are no daemons.
+// Settle does nothing: there are no daemons.
 func Settle(*os.File) error { return nil }

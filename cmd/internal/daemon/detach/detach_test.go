@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// run runs the program and returns the lines that it and its daemon print.
+// run runs the program and returns the output lines of the program and its daemon.
 func run(t *testing.T, mode string) []string {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -56,13 +56,13 @@ func run(t *testing.T, mode string) []string {
 		t.Fatal(err)
 	}
 	var lines []string
-	for in := bufio.NewScanner(r); in.Scan(); { // to its end, which is that of the daemon
+	for in := bufio.NewScanner(r); in.Scan(); { // the output ends with the daemon
 		lines = append(lines, in.Text())
 	}
 	return lines
 }
 
-// TestStart has a daemon in a session of its own, with the same arguments.
+// TestStart checks that the daemon has its own session, and the same arguments.
 func TestStart(t *testing.T) {
 	lines := strings.Join(run(t, "plain"), "\n")
 	if !strings.Contains(lines, "started") || !strings.Contains(lines, "daemon true one two") {
@@ -70,7 +70,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestWait has the program wait until its daemon is ready.
+// TestWait checks that the program waits until its daemon is ready.
 func TestWait(t *testing.T) {
 	lines := run(t, "wait")
 	at := func(text string) int {
@@ -88,7 +88,7 @@ func TestWait(t *testing.T) {
 	at("ready false")
 }
 
-// TestSettle has the standard error be another file.
+// TestSettle replaces standard error by another file.
 func TestSettle(t *testing.T) {
 	old, err := unix.Dup(int(os.Stderr.Fd()))
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// plain and readyFile are values of Variable. A daemon that is waited for closes the file of the second when it is ready.
+	// plain and readyFile are values of Variable. With readyFile, the daemon closes a file when it is ready.
 	plain     = "1"
 	readyFile = "3"
-	// patience is how long a daemon may take until it is ready.
+	// patience limits the time until a daemon is ready.
 	patience = 10 * time.Second
 )
 
@@ -26,7 +26,7 @@ func Start(cfg Config) error {
 		return err
 	}
 	cmd := exec.Command(path)
-	cmd.Args = os.Args // the name chooses the command
+	cmd.Args = os.Args // the name selects the command
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if cfg.Stdin != nil {
 		cmd.Stdin = cfg.Stdin
@@ -54,11 +54,11 @@ func Start(cfg Config) error {
 		return err
 	}
 	r.SetReadDeadline(time.Now().Add(patience))
-	r.Read(make([]byte, 1)) // its end is what is waited for
+	r.Read(make([]byte, 1)) // it waits for the end of the file
 	return nil
 }
 
-// Ready says that this daemon is ready, if the program that started it waits for that.
+// Ready signals that this daemon is ready, if the program that started it waits for it.
 func Ready(getenv func(string) string) {
 	if getenv(Variable) == readyFile {
 		os.Unsetenv(Variable)
@@ -66,6 +66,6 @@ func Ready(getenv func(string) string) {
 	}
 }
 
-// Settle has a daemon's log take the place of the standard error that it began
-// with, since a parent that reads that to its end waits for it.
+// Settle replaces the daemon's original standard error by its log, since a
+// parent that reads standard error to its end waits for it.
 func Settle(log *os.File) error { return unix.Dup2(int(log.Fd()), int(os.Stderr.Fd())) }

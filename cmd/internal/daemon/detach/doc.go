@@ -1,5 +1,5 @@
-// Package detach has a program go on as a daemon: it is started again with the same arguments, in a session of
-// its own and away from the terminal, and finds out that it is the daemon by its environment.
+// Package detach turns a program into a daemon: it starts the program again with the same arguments, in its
+// own session and without the terminal. A variable in the environment identifies the daemon.
 //
 //	if !detach.Done(env.Getenv) {
 //		return detach.Start(detach.Config{Stderr: os.Stderr})

@@ -1,12 +1,13 @@
-// Package dirlock takes the lock files by which programs that tend the same directory keep apart, those of the C implementation
-// too: who could create the file has the lock, and removes it when done.
+// Package dirlock takes the lock files that exclude other programs, those of the C implementation included, from
+// maintaining the same directory: the program that created the file holds the lock, and removes the file when it is
+// done.
 //
 //	l, err := dirlock.Take(ctx, dir+"/lock", dirlock.Config{})
 //	...
 //	defer l.Release()
 //
-// A lock that is older than 30 minutes counts as left behind, as in C. One of this program names its process, so
-// that it does not count any more when that process has gone.
+// A lock older than 30 minutes is stale, as in C. A lock of this program names its process, so that it is also
+// stale when that process has ended.
 package dirlock
 
 import (
@@ -20,33 +21,33 @@ import (
 	"time"
 )
 
-// What the zero Config means.
+// Defaults of a Config.
 const (
 	Wait  = 20 * time.Second
 	Pause = 100 * time.Millisecond
 	Stale = 30 * time.Minute
 )
 
-// A Config says how a lock is taken.
+// A Config configures Take.
 type Config struct {
-	Wait  time.Duration // how long another one's lock is waited for; 0: Wait
-	Pause time.Duration // between two attempts; 0: Pause
-	Stale time.Duration // age from which a lock does not count; 0: Stale
+	Wait  time.Duration // time to wait for a lock that is held; 0: Wait
+	Pause time.Duration // time between attempts; 0: Pause
+	Stale time.Duration // age from which a lock is stale; 0: Stale
 
-	// Removing is told of a lock that is left behind, before it goes, and why; nil: it is not.
+	// Removing, if not nil, is called with a stale lock and the reason, before the lock is removed.
 	Removing func(path, why string)
 }
 
-// ErrHeld is that another has the lock, and still had it when the wait was over.
+// ErrHeld is the error of a lock that another program still holds after the wait.
 var ErrHeld = errors.New("file exists")
 
-// A Lock is one that Take has taken.
+// A Lock is a lock taken by Take.
 type Lock struct {
 	path string
 	made os.FileInfo
 }
 
-// Take makes the file at path. If it is there already it waits until it goes.
+// Take creates the file at path. If the file exists it waits for its removal.
 func Take(ctx context.Context, path string, cfg Config) (*Lock, error) {
 	if cfg.Wait == 0 {
 		cfg.Wait = Wait
@@ -87,13 +88,13 @@ func create(path string) (*Lock, error) {
 	_, err = fmt.Fprintf(f, "%d %s\n", os.Getpid(), host())
 	st, errStat := f.Stat()
 	if err = errors.Join(err, errStat, f.Close()); err != nil {
-		os.Remove(path) // of a full disk, say
+		os.Remove(path) // full disk, for example
 		return nil, err
 	}
 	return &Lock{path, st}, nil
 }
 
-// Release removes the lock, unless it is another one's by now.
+// Release removes the lock, unless another program has taken it meanwhile.
 func (l *Lock) Release() {
 	if st, err := os.Lstat(l.path); err == nil && os.SameFile(st, l.made) {
 		os.Remove(l.path)
@@ -108,10 +109,10 @@ func host() string {
 	return name
 }
 
-// maxLock is how much of a lock is read.
+// maxLock limits the bytes read of a lock.
 const maxLock = 300
 
-// stale returns why a lock does not count any more, "" if it does.
+// stale returns the reason why a lock is stale, "" if it is not.
 func stale(path string, age time.Duration) string {
 	st, err := os.Lstat(path)
 	if err != nil {
@@ -138,8 +139,8 @@ func stale(path string, age time.Duration) string {
 	return fmt.Sprintf("of process %d, which has ended", pid)
 }
 
-// remove removes a lock that does not count any more, and reports whether it did. Of several that try at once one
-// succeeds, and none of them removes the lock that follows.
+// remove removes a stale lock, and reports whether it did. Of several concurrent callers one succeeds, and none
+// of them removes the next lock.
 func remove(path, why string, cfg Config) bool {
 	unlock, ok := alone(path)
 	if !ok {
@@ -147,7 +148,7 @@ func remove(path, why string, cfg Config) bool {
 	}
 	defer unlock()
 	if stale(path, cfg.Stale) == "" {
-		return true // it is another one's now, or gone
+		return true // taken again meanwhile, or gone
 	}
 	if cfg.Removing != nil {
 		cfg.Removing(path, why)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestOneAtATime has many take a lock, behind one that was left and is removed once.
+// TestOneAtATime takes a lock in many goroutines, after a stale lock that is removed once.
 func TestOneAtATime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	if err := os.WriteFile(path, nil, 0); err != nil {
@@ -68,7 +68,7 @@ func TestHeld(t *testing.T) {
 	if _, err := Take(ctx, path, Config{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	// Another one's lock stays.
+	// Another program's lock stays.
 	if err := os.Rename(path, path+".old"); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestGone has locks whose process has ended, or is not known.
+// TestGone takes locks whose process has ended, or is unknown.
 func TestGone(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

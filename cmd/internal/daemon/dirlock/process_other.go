@@ -2,8 +2,8 @@
 
 package dirlock
 
-// alive does not know, and so reports true: a lock then counts until it is old.
+// alive cannot find out, and so returns true: a lock is then stale only by its age.
 func alive(int) bool { return true }
 
-// alone has no such locks here.
+// alone does nothing: there are no such locks here.
 func alone(string) (unlock func(), ok bool) { return func() {}, true }

@@ -24,5 +24,5 @@ func alone(path string) (unlock func(), ok bool) {
 		dir.Close()
 		return nil, false
 	}
-	return func() { dir.Close() }, true // a file system without such locks does without
+	return func() { dir.Close() }, true // a file system without such locks
 }

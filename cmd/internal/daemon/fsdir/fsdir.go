@@ -1,8 +1,8 @@
-// Package fsdir locks directories and writes them to the disk. On systems whose directories cannot be
-// opened it only checks that they are there.
+// Package fsdir locks directories and syncs them to the disk. On systems whose directories cannot be
+// opened it only checks that they exist.
 package fsdir
 
 import "errors"
 
-// ErrBusy is that another process has a directory locked.
+// ErrBusy is the error of a directory that another process has locked.
 var ErrBusy = errors.New("another process has it locked")

@@ -4,10 +4,10 @@ package fsdir
 
 import "os"
 
-// Sync does nothing: directories cannot be written to the disk here.
+// Sync does nothing: directories cannot be synced here.
 func Sync(string) error { return nil }
 
-// Lock makes sure that there is a directory. There are no locks here.
+// Lock checks that a directory exists. There are no locks here.
 func Lock(dir string) (unlock func(), err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err

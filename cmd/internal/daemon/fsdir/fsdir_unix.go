@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sync makes sure that the names in a directory survive a crash of the machine; "" is the
-// working directory. It succeeds on a file system that cannot do so.
+// Sync makes the names in a directory survive a crash of the machine; "" is the working
+// directory. It does nothing, without an error, on a file system that does not support
+// it.
 func Sync(dir string) error {
 	if dir == "" {
 		dir = "."
@@ -28,10 +29,10 @@ func Sync(dir string) error {
 }
 
 // Lock waits until no other process has a directory locked, and locks it until unlock is called. It succeeds
-// without a lock on a file system that has none.
+// without a lock on a file system that does not support locks.
 func Lock(dir string) (unlock func(), err error) { return flock(dir, unix.LOCK_EX) }
 
-// TryLock is Lock without the wait: the error is ErrBusy if another process has the directory locked.
+// TryLock is Lock without waiting: it returns ErrBusy if another process has the directory locked.
 func TryLock(dir string) (unlock func(), err error) { return flock(dir, unix.LOCK_EX|unix.LOCK_NB) }
 
 func flock(dir string, how int) (unlock func(), err error) {

@@ -1,4 +1,4 @@
-// Package hangup tells a collector to read its configuration and name space again.
+// Package hangup makes a collector reload its configuration and name space.
 package hangup
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Collector sends a SIGHUP to the collector whose number is in the file at path. If
-// no collector runs there, the error says so.
+// Collector sends a SIGHUP to the collector whose process number is in the file at
+// path. It returns an error if no collector is running.
 func Collector(path string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -28,8 +28,8 @@ func Collector(path string) error {
 	if err != nil || pid <= 1 {
 		return fmt.Errorf("%s holds no number of a process", path)
 	}
-	// A collector that was killed leaves its file, and its number may by now
-	// be that of another, whom the signal would end.
+	// A killed collector leaves its file, and its number may by now belong to
+	// another process, which the signal would kill.
 	command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err == nil && !bytes.Contains(command, []byte("pmcd")) {
 		return fmt.Errorf("process %d, which %s names, is no collector", pid, path)

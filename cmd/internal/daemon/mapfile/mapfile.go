@@ -1,5 +1,6 @@
-// Package mapfile reads what running loggers say of themselves: each pmlogger has a file in $PCP_TMP_DIR/pmlogger whose name is the
-// number of its process, and whose lines are its port, the collector's host, the base name of its archive and a note.
+// Package mapfile reads the map files of running loggers: each pmlogger has a file in $PCP_TMP_DIR/pmlogger whose
+// name is its process number, and whose lines are its port, the collector's host, the base name of its archive and a
+// note.
 //
 //	for _, l := range mapfile.List(dir) {
 //		fmt.Println(l.PID, l.Host, l.Archive)
@@ -17,7 +18,7 @@ import (
 	"strings"
 )
 
-// A Logger is what a file says. Text that it does not have is "".
+// A Logger is the contents of a file. Missing text is "".
 type Logger struct {
 	PID     int
 	Port    int
@@ -34,7 +35,7 @@ func (l Logger) Dir() string {
 	return filepath.Dir(l.Archive)
 }
 
-// maxFile is the largest file that is read.
+// maxFile is the maximum size of a file.
 const maxFile = 64 << 10
 
 // Read reads a file.
@@ -65,8 +66,8 @@ func Read(path string) (Logger, error) {
 	return l, nil
 }
 
-// List reads all files of a directory, in the order of the numbers of processes. A file that cannot be read, or is gone
-// by now, is left out. A logger that was killed leaves its file: who lists asks whether the process runs.
+// List reads all files of a directory, sorted by process number. It skips a file that cannot be read, or has
+// vanished. A killed logger leaves its file: the caller must check that the process is running.
 func List(dir string) []Logger {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -76,7 +77,7 @@ func List(dir string) []Logger {
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid <= 0 || e.Type()&os.ModeType != 0 {
-			continue // "primary" is a link to one of the others
+			continue // "primary" is a link to another file
 		}
 		if l, err := Read(filepath.Join(dir, e.Name())); err == nil {
 			list = append(list, l)
@@ -86,11 +87,11 @@ func List(dir string) []Logger {
 	return list
 }
 
-// ErrNoPrimary is that no primary logger is known.
+// ErrNoPrimary is the error if no primary logger is known.
 var ErrNoPrimary = errors.New("no primary pmlogger is known")
 
-// Primary returns the process that the primary logger's file (pmlogger.pid in runDir) names, or else the link
-// "primary" in dir.
+// Primary returns the process named in the primary logger's file (pmlogger.pid in runDir), or else by the
+// link "primary" in dir.
 func Primary(runDir, dir string) (int, error) {
 	f, err := os.Open(filepath.Join(runDir, "pmlogger.pid"))
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestList has a directory as loggers leave it, and as others might.
+// TestList lists a directory with files of loggers, and others.
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

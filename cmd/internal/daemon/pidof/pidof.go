@@ -14,21 +14,21 @@ import (
 	"strconv"
 )
 
-// A Finder says where programs are.
+// A Finder finds processes.
 type Finder struct {
-	Dirs []string // of PCP's programs, and those of PATH
+	Dirs []string // directories of PCP's programs, and those of PATH
 	Proc string   // default /proc
 
-	// Own is the path of this program and the name of its command that is the same as the program that is
-	// looked for, as "logger" in "pcp logger". Both are empty if there is none.
+	// Own is the path of this program and the name of its command that is equivalent to the program
+	// searched for, such as "logger" in "pcp logger". Both are empty if there is none.
 	Own, Command string
 }
 
-// maxCommand is how much of a command line is read.
+// maxCommand limits the bytes read of a command line.
 const maxCommand = 4 << 10
 
-// Find returns the numbers of the processes whose program is called name, in their order. Those count that were started by
-// their full path in one of the directories, and if all is set by any path with that name.
+// Find returns the numbers of the processes of the program called name, in ascending order. It finds processes
+// started by a full path in one of the directories, and with all by any path with that name.
 func (f Finder) Find(name string, all bool) ([]int, error) {
 	proc := f.Proc
 	if proc == "" {
@@ -53,7 +53,7 @@ func (f Finder) Find(name string, all bool) ([]int, error) {
 	return pids, nil
 }
 
-// Is reports whether a process exists and is one of the program called name.
+// Is reports whether a process exists and runs the program called name.
 func (f Finder) Is(pid int, name string) bool {
 	proc := f.Proc
 	if proc == "" {

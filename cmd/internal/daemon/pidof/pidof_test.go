@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFind has processes of the program, and others that look like it.
+// TestFind finds processes of the program among similar ones.
 func TestFind(t *testing.T) {
 	proc := t.TempDir()
 	add := func(pid, cmdline, exe string) {

@@ -15,11 +15,12 @@ const (
 )
 
 // Listeners returns the sockets that the service manager opened for this
-// process, in its order; none if it did not. One that is not for connections
-// is an error, and all are closed then. It can be called once.
+// process, in its order; the list is empty if there are none. If one of them
+// cannot accept connections, it closes all and returns an error. It can be
+// called once.
 func Listeners(getenv func(string) string) ([]net.Listener, error) {
 	if getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
-		return nil, nil // not meant for this process, but for the one that started it
+		return nil, nil // meant for the parent process
 	}
 	n, err := strconv.Atoi(getenv("LISTEN_FDS"))
 	if err != nil || n < 0 || n > maxFiles {
@@ -36,7 +37,7 @@ func Listeners(getenv func(string) string) ([]net.Listener, error) {
 		f := os.NewFile(uintptr(firstFile+i), name)
 		closeOnExec(f)
 		ln, err := net.FileListener(f)
-		f.Close() // FileListener has one of its own
+		f.Close() // FileListener duplicates it
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			continue
@@ -52,8 +53,8 @@ func Listeners(getenv func(string) string) ([]net.Listener, error) {
 	return lns, nil
 }
 
-// Forget takes what the service manager said out of the environment, so that
-// processes which this one starts do not take it for themselves.
+// Forget removes the service manager's variables from the environment, so that
+// child processes do not use them.
 func Forget() {
 	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
 		os.Unsetenv(name)

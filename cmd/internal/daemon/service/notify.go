@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// A Manager is told about the state of this process. The zero Manager ignores what it is told.
+// A Manager receives notifications about the state of this process. The zero Manager discards them.
 type Manager struct {
 	socket   string
 	watchdog time.Duration
 }
 
-// NewManager returns the one that the environment names in NOTIFY_SOCKET.
+// NewManager returns the Manager named by NOTIFY_SOCKET in the environment.
 func NewManager(getenv func(string) string) Manager {
 	m := Manager{socket: getenv("NOTIFY_SOCKET")}
 	pid := getenv("WATCHDOG_PID")
@@ -27,8 +27,8 @@ func NewManager(getenv func(string) string) Manager {
 	return m
 }
 
-// Watchdog returns how often Alive is to be called: twice in the time after which the manager takes this
-// process for dead. It is 0 if the manager does not watch.
+// Watchdog returns the interval for calling Alive: half the time after which the manager considers this
+// process dead. It is 0 if the manager does not watch.
 func (m Manager) Watchdog() time.Duration {
 	if m.socket == "" {
 		return 0
@@ -36,7 +36,7 @@ func (m Manager) Watchdog() time.Duration {
 	return m.watchdog / 2
 }
 
-// Alive tells that this process does its work. It takes no longer than until the next call is due, or patience
+// Alive reports that this process is working. It takes no longer than until the next call is due, or patience
 // if that is less.
 func (m Manager) Alive() error {
 	within := patience
@@ -46,29 +46,29 @@ func (m Manager) Alive() error {
 	return m.sendWithin(within, "WATCHDOG=1")
 }
 
-// Ready tells that this process, which need not be the one that was started,
-// serves, and whom.
+// Ready reports that this process, which need not be the original one, is
+// ready, with a status text.
 func (m Manager) Ready(status string) error {
 	return m.send("READY=1", fmt.Sprintf("MAINPID=%d", os.Getpid()), "STATUS="+oneLine(status))
 }
 
-// Reloading tells that the configuration is read again; Ready ends that.
+// Reloading reports that the configuration is being reloaded; Ready ends that.
 func (m Manager) Reloading() error {
 	return m.send("RELOADING=1", fmt.Sprintf("MONOTONIC_USEC=%d", monotonic()))
 }
 
-// Stopping tells that this process is about to end.
+// Stopping reports that this process is about to end.
 func (m Manager) Stopping() error { return m.send("STOPPING=1") }
 
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
 
-// patience is how long a manager may leave what it is told unread. Its socket takes few messages, ten on
-// most systems, and a write to a full one waits: a daemon must not wait for ever.
+// patience limits the wait for a manager that does not read. Its socket takes few messages, ten on most
+// systems, and a write to a full one blocks: a daemon must not block for ever.
 const patience = 5 * time.Second
 
 func (m Manager) send(states ...string) error { return m.sendWithin(patience, states...) }
 
-// sendWithin sends one datagram. A name that begins with @ is an abstract one.
+// sendWithin sends one datagram. A name that begins with @ is an abstract socket.
 func (m Manager) sendWithin(limit time.Duration, states ...string) error {
 	if m.socket == "" {
 		return nil

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if os.Getenv("LISTEN_PID") == "me" {
-		os.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid())) // which who starts it cannot know
+		os.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid())) // the parent cannot know it
 	}
 	lns, err := Listeners(os.Getenv)
 	Forget()
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// file is what can be passed to another process.
+// file is implemented by connections that can be passed to another process.
 type file interface{ File() (*os.File, error) }
 
 func run(t *testing.T, env []string, sockets ...file) (*exec.Cmd, *strings.Builder) {
@@ -68,7 +68,7 @@ func run(t *testing.T, env []string, sockets ...file) (*exec.Cmd, *strings.Build
 
 func listeners(t *testing.T) (tcp *net.TCPListener, unix *net.UnixListener) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "service") // short
+	dir, err := os.MkdirTemp("", "service") // a short path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestListenersNotOurs(t *testing.T) {
 	f("file 4 of the service manager (odd): ", []string{"LISTEN_PID=me", "LISTEN_FDS=2", "LISTEN_FDNAMES=:odd"}, tcp, datagram.(*net.UDPConn))
 }
 
-// TestFullSocket has a manager that does not read what it is told.
+// TestFullSocket has a manager that does not read its messages.
 func TestFullSocket(t *testing.T) {
 	dir, err := os.MkdirTemp("", "service")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic is the clock by which the manager knows an old message, in µs.
+// monotonic returns the time of the clock by which the manager recognises an old message, in µs.
 func monotonic() int64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
@@ -17,5 +17,5 @@ func monotonic() int64 {
 	return ts.Nano() / 1000
 }
 
-// closeOnExec keeps a file from processes that this one starts.
+// closeOnExec keeps child processes from inheriting a file.
 func closeOnExec(f *os.File) { unix.CloseOnExec(int(f.Fd())) }
