@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/web"
 )
 
-// The page is served at the root; what serves /pmapi/ and /series/ stands beside it.
+// The page is served at the root, together with /pmapi/ and /series/.
 func Example() {
 	page, err := web.New(web.Config{})
 	if err != nil {

@@ -17,26 +17,26 @@ import (
 //go:embed dist/app.css dist/app.js dist/icon.svg dist/index.html
 var dist embed.FS
 
-// index is the file that is served for the directory.
+// index is the file served for the directory.
 const index = "index.html"
 
-// policy lets the page load nothing but what comes from its own server, forbids frames around
-// it, and forbids scripts to make elements of text.
+// policy restricts the page to content of its own server, forbids frames around it, and
+// forbids scripts to create elements from text.
 const policy = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// Config says how the page is served. The zero Config is complete.
+// Config configures the page. The zero Config is valid.
 type Config struct {
-	// Prefix is the path below which the page lies, such as "/ui"; "" means the root. The
-	// page asks for /pmapi and /series below the same prefix.
+	// Prefix is the path of the page, such as "/ui"; "" means the root. The page requests
+	// /pmapi and /series below the same prefix.
 	Prefix string
 
-	// Past says that the server has archives and no collector: it answers /series, and the
-	// page shows the time that they cover.
+	// Past is set for a server with archives and no collector: it answers /series, and the
+	// page shows the time range of the archives.
 	Past bool
 }
 
-// A Handler serves the page. It may be used by many goroutines at once.
+// A Handler serves the page. It is safe for concurrent use.
 type Handler struct {
 	prefix string
 	files  map[string]file
@@ -47,7 +47,7 @@ type file struct {
 	data             []byte
 }
 
-// New returns a handler for the page.
+// New returns a Handler for the page.
 func New(cfg Config) (*Handler, error) {
 	h := &Handler{prefix: strings.TrimSuffix(cfg.Prefix, "/"), files: make(map[string]file)}
 	if h.prefix != "" && h.prefix[0] != '/' {
@@ -72,7 +72,8 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// typeOf returns the media type of a file of the bundle. The tables of the system are not asked: they differ.
+// typeOf returns the media type of a file of the bundle. It does not use the tables of the system, which
+// differ.
 func typeOf(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -87,7 +88,7 @@ func typeOf(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// Close releases what the handler holds, which is nothing now.
+// Close releases the handler's resources; there are none now.
 func (h *Handler) Close() error { return nil }
 
 // ServeHTTP answers GET and HEAD for the files of the page, and 404 for any other path.
@@ -100,7 +101,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	name, ok := strings.CutPrefix(r.URL.Path, h.prefix)
 	if h.prefix != "" && ok && name == "" {
-		// Without the slash the browser would look for the files one directory up.
+		// Without the slash the browser would request the files one directory up.
 		http.Redirect(w, r, h.prefix+"/", http.StatusMovedPermanently)
 		return
 	}
@@ -118,9 +119,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		header.Set("Content-Type", f.mime)
 		header.Set("ETag", f.etag)
-		header.Set("Cache-Control", "no-cache") // ask each time; the answer is mostly 304
+		header.Set("Cache-Control", "no-cache") // revalidate each time; the answer is mostly 304
 		if r.URL.Query().Has("token") {
-			header.Set("Cache-Control", "no-store") // a cache would keep the address
+			header.Set("Cache-Control", "no-store") // a cache would store the address
 		}
 		http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(f.data))
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// maxBundle is how large the page may be on the wire.
+// maxBundle is the maximum size of the page on the wire.
 const maxBundle = 100_000
 
 func serve(t *testing.T, cfg Config, method, target string, header ...string) *http.Response {
@@ -65,7 +65,7 @@ func TestServe(t *testing.T) {
 	f("POST", "/no", 404, text)
 }
 
-// TestTokenIsNotCached has no cache keep an address that has a token.
+// TestTokenIsNotCached checks that no cache stores an address with a token.
 func TestTokenIsNotCached(t *testing.T) {
 	for target, want := range map[string]string{"/?token=x": "no-store", "/?a=b&token=x": "no-store", "/?token": "no-store", "/": "no-cache", "/app.js": "no-cache"} {
 		if got := serve(t, Config{}, "GET", target).Header.Get("Cache-Control"); got != want {
@@ -101,7 +101,7 @@ func TestCached(t *testing.T) {
 	}
 }
 
-// TestSize checks that the page stays small: all of it, compressed as a server would.
+// TestSize checks that the page stays small, all of it compressed as a server would send it.
 func TestSize(t *testing.T) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.DefaultCompression)
@@ -123,8 +123,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestSources checks that dist was made of the sources that are here: cmd/internal/web/build writes their
-// sums into dist/sources.sum. (Whether esbuild makes the same of them is tested there.)
+// TestSources checks that dist was built from the current sources: cmd/internal/web/build writes their
+// sums into dist/sources.sum. (The tests there check the output of esbuild.)
 func TestSources(t *testing.T) {
 	var want strings.Builder
 	for _, dir := range []string{"src", "vendor"} {
@@ -152,13 +152,13 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// markup is what would make elements or code of text.
+// markup matches code that creates elements or code from text.
 var markup = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerouslySet|\beval\(|new Function|srcdoc|createContextualFragment`)
 
 // foreign is an address of another server.
 var foreign = regexp.MustCompile(`(?i)(?:https?:)?//[a-z0-9-]+\.[a-z]`)
 
-// TestNoMarkup checks that our sources make nothing of text but text, and ask no other server.
+// TestNoMarkup checks that the sources create only text from text, and send no requests to other servers.
 func TestNoMarkup(t *testing.T) {
 	names, err := filepath.Glob("src/*")
 	if err != nil || len(names) < 10 {

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// first is the first row of a table of what is busy.
+// first is the first row of a table of the busiest.
 const first = "[...document.querySelectorAll('.activity')].find((x) => x.getClientRects().length)?.querySelector('tbody tr')"
 
-// clicks counts what a user must click.
+// clicks counts the clicks of a user.
 type clicks struct {
 	*tab
 	n int
@@ -27,8 +27,8 @@ func tile(title string) string {
 	return fmt.Sprintf("[...document.querySelectorAll('.tile a')].find((a) => a.textContent.trim() === %q)", title)
 }
 
-// TestCulprits finds who is to blame on a host with fifty processes, three of them called python3 alike, in at most three
-// clicks from the first view: who spins, who writes to the disk, who has the memory.
+// TestCulprits finds the culprits on a host with fifty processes, three of them called python3, in at most three
+// clicks from the first view: the process that spins, the one writing to the disk, the one using the memory.
 func TestCulprits(t *testing.T) {
 	f := newFake(t)
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestCulprits(t *testing.T) {
 				p.on(tile(c.tile))
 				p.until(fmt.Sprintf("location.hash.startsWith('#/activity') && %s.querySelector('th').title.startsWith(%q)", first, c.args))
 				p.shot("table")
-				// The whole command is there, also where it does not fit.
+				// The whole command is in the page, even if it does not fit.
 				if s := eval[string](p.tab, first+".querySelector('th').title"); !strings.HasSuffix(s, c.file) {
 					t.Errorf("the command is %q", s)
 				}
@@ -57,7 +57,7 @@ func TestCulprits(t *testing.T) {
 				if p.n > 3 {
 					t.Errorf("found by %d clicks", p.n)
 				}
-				// Its past is drawn: what was recorded, before anybody looked.
+				// Its history is drawn: the values recorded before the page was opened.
 				chart := fmt.Sprintf("[...document.querySelectorAll('.process .card')].find((c) => c.querySelector('h2')?.textContent === %q)", c.chart)
 				p.until(chart + ".querySelector('.uplot canvas') && /[1-9]/.test(" + chart + ".querySelector('tbody td').textContent)")
 				p.until("document.querySelectorAll('.process .uplot').length >= 4")
@@ -75,7 +75,7 @@ func TestCulprits(t *testing.T) {
 	}
 }
 
-// TestActivity sorts and filters, and looks at hostile names.
+// TestActivity sorts and filters, and shows hostile names.
 func TestActivity(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "", 1440, 1000)
@@ -121,7 +121,7 @@ func TestActivity(t *testing.T) {
 	if n := eval[int](p, "document.querySelectorAll('img, script:not([src])').length"); n != 0 {
 		t.Errorf("%d elements were made of text", n)
 	}
-	// Nor does it change how the rest reads.
+	// It does not change how the rest reads, either.
 	if s := p.text(".command"); strings.ContainsAny(s, "\x1b\x07\u202e") || !strings.Contains(s, "\u241b]0;PWNED") || !strings.Contains(s, "⟨202E⟩") {
 		t.Errorf("the command is shown as %q", s)
 	}
@@ -135,7 +135,7 @@ func TestActivity(t *testing.T) {
 		p.do(fmt.Sprintf("[...document.querySelectorAll('.tabs a')].find((a) => a.textContent === %q).click()", c.tab))
 		p.until(fmt.Sprintf("location.hash.includes('of=%s') && [...document.querySelectorAll('.activity tbody th')].some((x) => x.textContent.includes(%q))", c.of, c.row))
 	}
-	// What is not known has its reason.
+	// Unknown values have a reason.
 	p.until("document.querySelector('.activity .note').textContent.includes('Read: this collector has no cgroup.io.stat.rbytes')")
 	p.until(first + ".querySelectorAll('td')[2].textContent === '–' && " + first + ".querySelectorAll('td')[2].title.includes('this collector has no')")
 	p.key("o")
@@ -144,7 +144,7 @@ func TestActivity(t *testing.T) {
 	p.until("location.hash.includes('of=interface') && " + first)
 }
 
-// TestActivityThen looks at what was busy in the past, which is read from archives.
+// TestActivityThen shows past activity, which is read from archives.
 func TestActivityThen(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "", 1440, 1000)
@@ -160,7 +160,8 @@ func TestActivityThen(t *testing.T) {
 	p.until("document.querySelectorAll('.process .uplot').length >= 4 && document.querySelector('.command').textContent.endsWith('copy.toml')")
 }
 
-// TestActivityCheap checks that processes are asked for while they are seen, and only then, and what hardly changes seldom.
+// TestActivityCheap checks that processes are requested only while they are visible, and slowly changing data
+// rarely.
 func TestActivityCheap(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "#/charts?chart=kernel.all.load", 1280, 500)
@@ -193,7 +194,7 @@ func TestActivityCheap(t *testing.T) {
 	p.key("m")
 	p.key("o")
 	p.until(drawn)
-	p.key(" ") // the past is not what the collector knows
+	p.key(" ") // the past has no live data of the collector
 	p.until("location.hash.includes('end=')")
 	still()
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// downloads has the browser keep files, in a directory that is returned.
+// downloads makes the browser save files, in the returned directory.
 func (p *tab) downloads() string {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -31,7 +31,7 @@ func (p *tab) downloads() string {
 	return dir
 }
 
-// file waits for the one file with an extension that comes into a directory.
+// file waits for the only file with an extension in a directory.
 func file(t *testing.T, dir, ext string) []byte {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -71,12 +71,13 @@ func (p *tab) pointAt(part float64) {
 	}
 }
 
-// TestLargest draws a metric of fifty processes: the one that writes most comes first and is named in the picture, and a few can be drawn alone.
+// TestLargest draws a metric of fifty processes: the process that writes most is first and is named in the
+// chart, and a few can be drawn alone.
 func TestLargest(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "#/charts?chart=proc.io.write_bytes", 1280, 900)
 	p.until("document.querySelectorAll('.chart tbody tr').length === 24")
-	// The number is as one types it, and no cell is below the edge of the box.
+	// The number has the format in which one types it, and no cell is below the edge of the box.
 	p.until("document.querySelector('.chart tbody th').textContent === '5003 python3'")
 	if !eval[bool](p, "(() => { const a = document.querySelector('.chart tbody tr').getBoundingClientRect(), b = document.querySelector('.chart .numbers').getBoundingClientRect(); return a.bottom <= b.bottom && document.querySelector('.chart .numbers').scrollTop === 0; })()") {
 		t.Error("the largest is out of sight")
@@ -91,7 +92,7 @@ func TestLargest(t *testing.T) {
 		})()`)
 	}
 	order()
-	// At the pointer as well.
+	// At the pointer too.
 	p.pointAt(0.5)
 	p.until("document.querySelector('.chart tbody th').textContent === '5003 python3' && document.querySelector('.chart thead [aria-sort]').textContent.includes(':')")
 	p.run(chromedp.MouseEvent("mouseMoved", 5, 5))
@@ -113,8 +114,8 @@ func TestLargest(t *testing.T) {
 	p.until(`location.hash.includes('%22top%22%3A7')`)
 }
 
-// TestJoint holds what is drawn where samples of ten seconds and of one second meet: the mean is that in time, and the page says
-// of how long samples are.
+// TestJoint checks a chart where samples of ten seconds and of one second meet: the mean is weighted by time, and the
+// page names the length of samples.
 func TestJoint(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "#/charts?chart=joint.calls", 1280, 900)
@@ -148,7 +149,8 @@ func TestJoint(t *testing.T) {
 	}
 	p.shot("steps")
 
-	// In an hour, samples of a tenth of a second are closer than pixels: means as long as the recorded ones are drawn.
+	// In an hour, samples of a tenth of a second are closer than pixels: means over the interval of the
+	// recorded ones are drawn.
 	p.do("location.hash = '#/charts?chart=joint.calls&window=3600&step=0.1'")
 	p.until("document.querySelector('.joint')?.textContent.includes('Means of 10 s are drawn')")
 	p.wait(f, "joint.calls", 80)
@@ -159,14 +161,14 @@ func TestJoint(t *testing.T) {
 	if len(path) != 1 {
 		t.Fatalf("%d lines in\n%.2000s", len(path), picture)
 	}
-	// A value has a corner at either end. An hour has 360 recorded values and one or two for what was seen.
+	// A value has a corner at either end. An hour has 360 recorded values and one or two live ones.
 	if n := strings.Count(path[0][1], "L"); n < 650 || n > 740 {
 		t.Errorf("the line has %d corners, want about 720", n)
 	}
 	p.shot("hour")
 }
 
-// TestZoom looks at parts of parts, and goes back by button, key and history.
+// TestZoom zooms in repeatedly, and goes back by button, key and history.
 func TestZoom(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "#/charts?chart=kernel.all.load&window=3600", 1280, 900)
@@ -218,7 +220,7 @@ func TestZoom(t *testing.T) {
 	is(3600)
 }
 
-// TestExport saves what is seen as numbers and as pictures, and prints it.
+// TestExport saves the visible data as numbers and as pictures, and prints it.
 func TestExport(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "#/charts?chart=hostile.values", 1280, 900)
@@ -283,7 +285,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 
-	// Processes, without anything that a spreadsheet would carry out.
+	// Processes, without text that a spreadsheet would execute.
 	dir = p.downloads()
 	p.do("location.hash = '#/activity?sort=write'")
 	p.until(first + ".querySelector('th').title.startsWith('python3 /srv/jobs/copy.py')")

@@ -50,13 +50,13 @@ func (p *tab) selects(label, value string) {
 	})()`, label, value))
 }
 
-// text is what an element says.
+// text returns the text of an element.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	return eval[string](p, fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector))
 }
 
-// says waits until an element says a text, and no other.
+// says waits until an element has exactly the given text.
 func (p *tab) says(selector, want string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf("document.querySelector(%q).textContent === %q", selector, want))
@@ -70,7 +70,7 @@ func (p *tab) button(label string) {
 	p.do(find + ".click()")
 }
 
-// TestTime tries each control of time, by mouse and by key, on the past of the archives.
+// TestTime tries each time control, by mouse and by key, on the past of the archives.
 func TestTime(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "", 1280, 900)
@@ -189,7 +189,7 @@ func TestTime(t *testing.T) {
 	p.key("o")
 	p.until(drawn)
 	p.do("scrollTo(0, 0)")
-	// A chart that is made anew while one drags takes no notice; users drag again.
+	// A chart that is redrawn during a drag ignores it; users drag again.
 	for tries := 0; !eval[bool](p, "location.hash.includes('end=')"); tries++ {
 		if tries == 20 {
 			t.Fatal("dragging over a chart does nothing")
@@ -202,7 +202,7 @@ func TestTime(t *testing.T) {
 	p.until("location.hash.includes('end=') && new URLSearchParams(location.hash.split('?')[1]).get('window') < 1300")
 }
 
-// TestThemes checks that the page follows the system, and what was chosen.
+// TestThemes checks that the page follows the system, and the user's choice.
 func TestThemes(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "", 1280, 900)
@@ -253,7 +253,7 @@ func TestMetrics(t *testing.T) {
 	p.until("document.querySelector('#about')?.textContent === 'hostile.text' && document.querySelectorAll('.values td.text').length === 3")
 	p.says(".values td.text", hostile)
 
-	// The search goes by name first, then by help.
+	// The search matches names first, then help.
 	p.do("location.hash = '#/metrics?metric='")
 	p.until("document.querySelector('#find')")
 	p.do("document.querySelector('#find').focus()")
@@ -296,10 +296,10 @@ func TestCharts(t *testing.T) {
 	p.do("document.querySelectorAll('.card')[1].querySelector('.line').click()")
 	p.until("document.querySelectorAll('tr.off').length === 0")
 
-	// The pointer shows values of its time beside all charts.
+	// The pointer shows the values at its time next to all charts.
 	p.do("scrollTo(0, 0)")
 	box := eval[[]float64](p, "(() => { const r = document.querySelector('.uplot .u-over').getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
-	// A pointer moves on; one that stood still while a chart was made anew would not be noticed.
+	// The pointer moves, since a pointer at rest while a chart is redrawn would not be noticed.
 	for x := 0.6; ; x += 0.01 {
 		p.run(chromedp.MouseEvent("mouseMoved", box[0]+box[2]*x, box[1]+box[3]/2))
 		if eval[bool](p, "[...document.querySelectorAll('.chart thead')].every((h) => /\\d\\d:\\d\\d:\\d\\d/.test(h.textContent))") {
@@ -333,7 +333,7 @@ func TestCharts(t *testing.T) {
 	p.shot("large")
 	p.button("Make My <b>load</b> small")
 
-	// What is saved can be opened again.
+	// The saved file can be opened again.
 	dir := t.TempDir()
 	_, err := chromedp.CallBrowser(p.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir})
 	if err != nil {
@@ -403,7 +403,7 @@ func TestCharts(t *testing.T) {
 	p.shot("dashboard")
 }
 
-// view has all that a view of pmchart may have.
+// view has all features of a pmchart view.
 const view = `#kmchart
 version 1
 
@@ -421,7 +421,7 @@ chart title "Network" style stacking
 	plot legend "out %i" color violet metric network.interface.out.bytes matching ^eth[0-9]
 `
 
-// waitFile reads a file as soon as it is there.
+// waitFile reads a file as soon as it exists.
 func waitFile(t *testing.T, path string) []byte {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -434,7 +434,7 @@ func waitFile(t *testing.T, path string) []byte {
 	return nil
 }
 
-// TestLost checks what the page says while the collector is away, and that it comes back.
+// TestLost checks the messages of the page while the collector is away, and that it comes back.
 func TestLost(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "", 1280, 900)
@@ -447,7 +447,7 @@ func TestLost(t *testing.T) {
 	p.button("Try now")
 	p.until("!document.querySelector('.trouble') && document.querySelector('.host.ok')")
 
-	// A page that is opened while it is away shows the archives.
+	// A page opened while it is away shows the archives.
 	f.set(true)
 	q := open(t, f, "", 1280, 900)
 	q.until("document.querySelector('.trouble')")
@@ -457,7 +457,7 @@ func TestLost(t *testing.T) {
 	q.shot("never-past")
 }
 
-// TestNoArchives checks that a server without series is not an error, and that the past says so.
+// TestNoArchives checks that a server without series is not an error, and that the past shows a message.
 func TestNoArchives(t *testing.T) {
 	f := newFake(t)
 	f.noSeries = true
@@ -494,7 +494,7 @@ func TestSpoken(t *testing.T) {
 	}
 }
 
-// TestLeak has ten charts live for a while, with time running faster, and compares the heap.
+// TestLeak shows ten live charts for a while, with accelerated time, and compares the heap.
 func TestLeak(t *testing.T) {
 	f := newFake(t)
 	var link strings.Builder
@@ -518,7 +518,7 @@ func TestLeak(t *testing.T) {
 		}
 		return float64(u.UsedSize)
 	}
-	// after waits until the collector was asked n times more.
+	// after waits until the collector has received n more requests.
 	after := func(n int64) {
 		t.Helper()
 		end := time.Now().Add(patience)
@@ -531,7 +531,7 @@ func TestLeak(t *testing.T) {
 	after(80)
 	first := heap()
 	nodes := eval[int](p, "document.querySelectorAll('*').length")
-	// The other pages leave nothing behind, nor do charts that are drawn anew.
+	// The other pages release everything, as do charts that are redrawn.
 	for range 3 {
 		p.key("m")
 		p.until("document.querySelector('.browse')")
@@ -541,13 +541,13 @@ func TestLeak(t *testing.T) {
 		p.until("document.querySelectorAll('.uplot').length === 10")
 		p.key("d")
 	}
-	// As many samples as in an hour of one a second, or some.
+	// As many samples as in an hour of one a second, or similar.
 	for range longtest.N(1, 18) {
 		after(200)
 	}
 	last := heap()
 	t.Logf("heap %.1f MB, later %.1f MB", first/1e6, last/1e6)
-	// What is read once, all metrics, stays; samples of the ring grow by some hundred kilobytes.
+	// Data read once, all metrics, stays; samples of the ring grow by some hundred kilobytes.
 	if last > first+4e6 {
 		t.Errorf("the heap grew from %.1f to %.1f MB", first/1e6, last/1e6)
 	}

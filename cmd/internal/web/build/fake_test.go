@@ -21,7 +21,7 @@ import (
 )
 
 // A fake is a collector of a made-up host, and its archives of six hours, behind the parts of the
-// REST interface that the page asks. What its texts say is hostile.
+// REST interface that the page uses. Its texts are hostile.
 type fake struct {
 	*httptest.Server
 	metrics []fakeMetric
@@ -31,7 +31,7 @@ type fake struct {
 	down     bool // the collector is lost
 	noSeries bool
 	real     http.Handler // answers /series in place of this, if it is set
-	log      []string     // the paths that were asked for
+	log      []string     // the requested paths
 	only     map[int]int  // the process that a context has asked for alone
 	contexts int
 	began    float64
@@ -44,10 +44,10 @@ type fakeMetric struct {
 	value                                              func(inst int, t float64) any
 }
 
-// hostile is markup that would show in a dialog if it were taken for such.
+// hostile is markup that would show in a dialog if it were interpreted.
 const hostile = `<img src=x onerror=alert(1)>`
 
-// formula is a command that a spreadsheet would carry out.
+// formula is a command that a spreadsheet would execute.
 const formula = `=HYPERLINK("http://127.0.0.1:9/","x")`
 
 const (
@@ -72,7 +72,7 @@ func newFake(t *testing.T) *fake {
 			return math.Max(0, mean+swing*math.Sin(2*math.Pi*t/(period*float64(i+1))+float64(i)))
 		}
 	}
-	// count is the integral of a wave: a counter whose rate is that.
+	// count is the integral of a wave: a counter with that rate.
 	count := func(mean, swing, period float64) func(int, float64) any {
 		return func(i int, t float64) any {
 			p := period * float64(i+1)
@@ -169,7 +169,7 @@ func (f *fake) asked(prefix string) bool {
 	return slices.ContainsFunc(f.log, func(s string) bool { return strings.HasPrefix(s, prefix) })
 }
 
-// askedOf counts the fetches of a metric from the collector.
+// askedOf returns the number of fetches of a metric from the collector.
 func (f *fake) askedOf(name string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,7 +182,7 @@ func (f *fake) askedOf(name string) int {
 	return n
 }
 
-// wait waits until a metric was fetched n times more.
+// wait waits until a metric was fetched n more times.
 func (p *tab) wait(f *fake, name string, n int) {
 	p.t.Helper()
 	end := time.Now().Add(patience)
@@ -308,7 +308,7 @@ func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// number is that of an instance: of a process its identifier.
+// number returns the number of an instance, of a process its identifier.
 func (f *fake) number(m fakeMetric, i int) int {
 	if m.indom == "3.9" {
 		return processes[i].pid
@@ -330,7 +330,8 @@ type process struct {
 	cpu, rss, read, write float64
 }
 
-// processes are in the order of their numbers, as a collector has them: those that one looks for are far from the first.
+// processes are in the order of their numbers, as in a collector: the interesting ones are far from the
+// first.
 var processes = func() []process {
 	list := []process{{1, "root", "/sbin/init", 0.01, 12000, 0, 0}, {42, "eve", hostile + " \x1b]0;PWNED\x07 \u202egnp.exe", 0.02, 9000, 0, 10}, {900, "ann", "chromium --type=renderer", 0.2, 800000, 2000, 3000}}
 	list = append(list, process{43, "eve", formula, 0.001, 8000, 0, 20})

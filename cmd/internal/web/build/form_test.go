@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestDashboards keeps several dashboards in the browser: a change of one leaves the others as they are.
+// TestDashboards keeps several dashboards in the browser: a change of one leaves the others unchanged.
 func TestDashboards(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "#/charts", 1280, 900)
@@ -43,13 +43,13 @@ func TestDashboards(t *testing.T) {
 	p.until(mine + " === 'Mine <b>first</b>,Charts 2'")
 	choose("Mine <b>first</b>")
 	p.until("document.querySelectorAll('.card').length === 1 && document.querySelector('.card h2').textContent === 'kernel.all.load'")
-	// One that comes with the page is a copy, which is changed in its place.
+	// A built-in dashboard is a copy, which is changed in place.
 	choose("Disks")
 	p.until("document.querySelectorAll('.card').length === 6")
 	p.button("Remove Disks busy")
 	p.until("document.querySelectorAll('.card').length === 5")
 	p.shot("three")
-	// A link shows what it has, and what was kept stays.
+	// A link shows its own charts, and the saved ones remain.
 	p.do("location.hash = '#/charts?chart=hinv.ncpu'")
 	p.until("document.querySelectorAll('.card').length === 1")
 	title("From a link")
@@ -63,13 +63,13 @@ func TestDashboards(t *testing.T) {
 	choose("Disks")
 	p.until("document.querySelectorAll('.card').length === 5")
 
-	// The one that an earlier version kept is taken over.
+	// A dashboard saved by an earlier version is imported.
 	p.do(`localStorage.clear(); localStorage.setItem('pcp.dashboard', JSON.stringify({title: 'Old', panels: [{kind: 'chart', title: 'x', style: 'line', plots: [{metric: 'swap.used'}]}]}))`)
 	p.run(chromedp.Navigate(f.URL + "/?old#/charts"))
 	p.until("document.querySelector('.title')?.value === 'Old' && document.querySelectorAll('.card').length === 1")
 }
 
-// TestNumbers has numbers in the form of the user's language.
+// TestNumbers checks that numbers have the format of the user's language.
 func TestNumbers(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "about:blank", 1280, 900)
@@ -86,8 +86,8 @@ func TestNumbers(t *testing.T) {
 	p.shot("german")
 }
 
-// TestHeadings holds that each page has one heading of the first order that says what it is, and that what one chooses is
-// labelled also on a narrow screen.
+// TestHeadings checks that each page has one heading of the first order that names it, and that controls are labelled
+// also on a narrow screen.
 func TestHeadings(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f, "", 390, 844)

@@ -1,8 +1,8 @@
-// Build makes the bundle of the page, ../dist, of its sources, ../src and ../vendor.
+// Build bundles the sources of the page, ../src and ../vendor, into ../dist.
 //
 //	go -C cmd/internal/web/build run .
 //
-// It is a module of its own, since the program that serves the page needs neither esbuild
+// It is a separate module, since the program that serves the page needs neither esbuild
 // nor, as the tests here do, a browser. No Node.js is needed.
 package main
 
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// copied are the sources that are served as they are.
+// copied are the sources that are served unmodified.
 var copied = []string{"index.html", "icon.svg"}
 
 // bundle returns the files of the bundle by name.
@@ -99,7 +99,8 @@ func bundle(web string) (map[string][]byte, error) {
 	return files, err
 }
 
-// sums lists the SHA-256 of all sources, by which a test without esbuild sees that the bundle is theirs.
+// sums lists the SHA-256 of all sources. A test without esbuild uses it to check that the bundle is up to
+// date.
 func sums(dir string) ([]byte, error) {
 	var b bytes.Buffer
 	for _, sub := range []string{"src", "vendor"} {
@@ -122,7 +123,7 @@ func sums(dir string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// licences returns what stands at the head of the bundle: the licences of the libraries in it, as they ask for.
+// licences returns the head of the bundle: the licences of its libraries, as these require.
 func licences(dir string) (string, error) {
 	var b strings.Builder
 	b.WriteString("/*!\n")
@@ -137,7 +138,7 @@ func licences(dir string) (string, error) {
 	return b.String(), nil
 }
 
-// write replaces what dir has by files.
+// write replaces the contents of dir with files.
 func write(dir string, files map[string][]byte) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -27,7 +27,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestBundle checks that dist is what the sources make, byte for byte.
+// TestBundle checks that dist is the output of the sources, byte for byte.
 func TestBundle(t *testing.T) {
 	want, err := bundle("..")
 	if err != nil {
@@ -51,7 +51,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestBroken checks that a mistake in the sources is an error that says where.
+// TestBroken checks that a mistake in the sources is an error with its position.
 func TestBroken(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("..")); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -65,10 +65,10 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// patience is how long a test waits for what must come; what comes at once does not wait.
+// patience is the longest time that a test waits; it does not wait for immediate results.
 const patience = 60 * time.Second
 
-// A tab is a page in a browser, and what went wrong in it.
+// A tab is a page in a browser, with the errors in it.
 type tab struct {
 	t     *testing.T
 	ctx   context.Context
@@ -90,8 +90,8 @@ func chrome(t *testing.T) string {
 	return ""
 }
 
-// open shows a link of the server in a new browser. Whatever the page asks of other servers, says on
-// the console or throws is a failure of the test.
+// open shows a link of the server in a new browser. Requests of the page to other servers, console
+// messages and exceptions fail the test.
 func open(t *testing.T, f *fake, link string, width, height int) *tab {
 	t.Helper()
 	path := chrome(t)
@@ -117,7 +117,7 @@ func open(t *testing.T, f *fake, link string, width, height int) *tab {
 				p.problem("console: %s %s %s", e.Type, a.Value, a.Description)
 			}
 		case *cdplog.EventEntryAdded:
-			// That a request was refused is said on the page; the browser says it here too.
+			// The page reports a refused request; the browser logs it here too.
 			if e.Entry.Source != cdplog.EntrySourceNetwork {
 				p.problem("log: %s %s", e.Entry.Text, e.Entry.URL)
 			}
@@ -175,7 +175,7 @@ func (p *tab) do(js string) {
 	p.run(chromedp.Evaluate[chromedp.Void](js))
 }
 
-// eval returns what an expression is in the page.
+// eval returns the value of an expression in the page.
 func eval[T any](p *tab, js string) T {
 	p.t.Helper()
 	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js))
@@ -211,7 +211,7 @@ func (p *tab) click(selector string) {
 	p.do(fmt.Sprintf("document.querySelector(%q).click()", selector))
 }
 
-// shot keeps a picture of the page, if PCP_SCREENSHOTS names a directory.
+// shot saves a picture of the page, if PCP_SCREENSHOTS names a directory.
 func (p *tab) shot(name string) {
 	p.t.Helper()
 	if p.shots == "" {
@@ -234,7 +234,7 @@ const charts = "[...document.querySelectorAll('.uplot canvas')].length"
 // drawn is true when the overview has all its charts and the processes.
 const drawn = "document.querySelectorAll('.uplot canvas').length >= 6 && document.querySelectorAll('[aria-label=Processes] tbody tr').length >= 4 && document.querySelector('.big').textContent.includes('%')"
 
-// TestOverview checks that the page draws soon, alive, on wide and on small screens.
+// TestOverview checks that the page draws soon, updates live, and fits wide and small screens.
 func TestOverview(t *testing.T) {
 	f := newFake(t)
 	for _, size := range [][2]int{{1440, 1000}, {390, 844}} {
@@ -242,7 +242,7 @@ func TestOverview(t *testing.T) {
 			began := time.Now()
 			p := open(t, f, "", size[0], size[1])
 			p.until(drawn)
-			// How long it takes depends on what else the machine does, and is reported only.
+			// The time depends on the load of the machine, and is only reported.
 			paint := eval[float64](p, "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1")
 			drawnAfter := time.Since(began).Round(time.Millisecond)
 			p.run(chromedp.Reload())
@@ -251,7 +251,7 @@ func TestOverview(t *testing.T) {
 			t.Logf("drawn %v after the browser was started, first paint after %.0f ms, when loaded again %.0f ms", drawnAfter, paint, again)
 			p.shot("first")
 			p.until("document.title.startsWith('fake.example.com')")
-			// It is alive: the time moves on.
+			// It is live: the time advances.
 			when := eval[string](p, "document.querySelector('.when').textContent")
 			p.until(fmt.Sprintf("document.querySelector('.when').textContent !== %q", when))
 			// Nothing is wider than the screen.
@@ -267,7 +267,7 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// link is the part of the address that reproduces what is seen.
+// link returns the part of the address that reproduces the view.
 func (p *tab) link() url.Values {
 	p.t.Helper()
 	hash := eval[string](p, "location.hash")

@@ -24,7 +24,7 @@ import (
 
 var types = map[string]pcp.Type{"u32": pcp.TypeU32, "u64": pcp.TypeU64, "float": pcp.TypeFloat, "double": pcp.TypeDouble, "string": pcp.TypeString}
 
-// record writes an archive of the fake collector, a sample each ten seconds from one time to another.
+// record writes an archive of the fake collector, a sample every ten seconds from one time to another.
 func (f *fake) record(t *testing.T, base, host string, from, to time.Time) {
 	t.Helper()
 	im, err := importer.Start(base, importer.Options{Host: host, TimeZone: "UTC"})
@@ -88,7 +88,7 @@ func (f *fake) record(t *testing.T, base, host string, from, to time.Time) {
 	check(im.End())
 }
 
-// series serves archives as pmproxy does.
+// seriesOf serves archives as pmproxy does.
 func seriesOf(t *testing.T, dir string) http.Handler {
 	t.Helper()
 	store, err := archives.Open(t.Context(), archives.Config{Dirs: []string{dir}, Interval: -1})
@@ -106,7 +106,7 @@ func seriesOf(t *testing.T, dir string) http.Handler {
 	return h
 }
 
-// TestRecorded goes back through real archives beside a live collector: two files, of which the first
+// TestRecorded goes back through real archives with a live collector: two files, the first of which
 // ends an hour ago, with a gap between them.
 func TestRecorded(t *testing.T) {
 	f := newFake(t)
@@ -119,10 +119,10 @@ func TestRecorded(t *testing.T) {
 	p := open(t, f, fmt.Sprintf("#/overview?end=%d", now.Add(-time.Hour).Unix()), 1280, 1400)
 	p.until(drawn)
 	p.until("[...document.querySelectorAll('.numbers td')].filter((x) => /\\d/.test(x.textContent)).length > 30")
-	p.until("document.querySelectorAll('.list tbody tr').length >= 8") // processes and groups, as they were
+	p.until("document.querySelectorAll('.list tbody tr').length >= 8") // past processes and groups
 	p.shot("hour-ago")
 	p.says("[aria-label=Alerts] td", "fake.example.com")
-	// The numbers are those of then.
+	// The numbers are from that time.
 	at := now.Add(-time.Hour).Truncate(recordedEvery * time.Second)
 	want := f.pick("kernel.all.load")[0].value(0, float64(at.Unix())).(float64)
 	var got float64
@@ -137,7 +137,7 @@ func TestRecorded(t *testing.T) {
 	if !f.asked("/series/values?") || !f.asked("/series/query?") {
 		t.Error("the archives were not asked")
 	}
-	// Between the two archives there is nothing, and the page says so.
+	// There is no data between the two archives, and the page reports that.
 	p.do(fmt.Sprintf("location.hash = '#/overview?window=60&end=%d'", now.Add(-43*time.Minute).Unix()))
 	p.until("[...document.querySelectorAll('.plot .why')].filter((x) => x.textContent.includes('Nothing was recorded')).length >= 5")
 	p.shot("gap")
@@ -163,7 +163,7 @@ func (p *tab) cell(title, line string) float64 {
 	return v
 }
 
-// TestPast looks at archives without any collector, as "pcp chart -a" serves them.
+// TestPast shows archives without any collector, as "pcp chart -a" serves them.
 func TestPast(t *testing.T) {
 	f := newFake(t)
 	dir := t.TempDir()
@@ -211,7 +211,7 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// TestViews opens all views of pmchart that this machine has, by links as "pcp chart -c" makes them.
+// TestViews opens all pmchart views of this machine, with links as created by "pcp chart -c".
 func TestViews(t *testing.T) {
 	var list []string
 	for _, dir := range []string{"/etc/pcp/pmchart", "/var/lib/pcp/config/pmchart"} {

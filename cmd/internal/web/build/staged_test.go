@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// stageEnv has this program play a culprit, in place of testing.
+// stageEnv makes this program a culprit, in place of running tests.
 const stageEnv = "PCP_TEST_STAGE"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// writeOn writes to the disk until it is ended.
+// writeOn writes to the disk until it is killed.
 func writeOn(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func writeOn(path string) error {
 	}
 }
 
-// output is what a child printed, while it runs.
+// output is the output of a child so far.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -85,8 +85,8 @@ func child(t *testing.T, cmd *exec.Cmd) *output {
 	return out
 }
 
-// TestStaged has a program spin and another write to the disk, on this host and beside whatever else it does, and
-// finds both by the page of "pcp up", in two clicks.
+// TestStaged runs a program that spins and another that writes to the disk, on this host with its other load, and
+// finds both in the page of "pcp up", in two clicks.
 func TestStaged(t *testing.T) {
 	chrome(t)
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func TestStaged(t *testing.T) {
 		p.on(tile(c.tile))
 		row := fmt.Sprintf("[...document.querySelectorAll('.activity tbody tr')].slice(0, 20).find((r) => r.querySelector('th').title.endsWith(%q))", c.marker)
 		if c.tile == "Disks" {
-			// Which way the disks are busier depends on what else the host does.
+			// The direction in which the disks are busier depends on the other load of the host.
 			p.until("document.querySelector('.activity [aria-sort]') && /sort=(read|write)/.test(location.hash)")
 			if !strings.Contains(eval[string](p.tab, "location.hash"), "sort=write") {
 				p.on("[...document.querySelectorAll('.activity .sort')].find((b) => b.textContent.startsWith('Written'))")

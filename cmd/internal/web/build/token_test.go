@@ -16,7 +16,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/web"
 )
 
-// private serves the fake collector by pmproxy, processes and control groups only to who has the token.
+// private serves the fake collector through pmproxy, with processes and control groups only for clients with
+// the token.
 func private(t *testing.T, token string) *fake {
 	t.Helper()
 	f := newFake(t)
@@ -72,8 +73,8 @@ func private(t *testing.T, token string) *fake {
 	return f
 }
 
-// TestToken opens the page with and without its token. With it processes show, the address
-// forgets it, and the browser is known from then on; without it the page says why there are none, and how to get them.
+// TestToken opens the page with and without its token. With it processes are shown, the address loses the token, and
+// the browser is recognised from then on; without it the page explains why there are none, and how to get them.
 func TestToken(t *testing.T) {
 	const token = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	f := private(t, token)
@@ -82,11 +83,11 @@ func TestToken(t *testing.T) {
 	p.until("!location.search && location.hash.includes('window=900')")
 	p.until("document.querySelectorAll('.list tbody tr').length >= 7")
 	p.until("document.querySelectorAll('.now tr.firing').length === 1 && document.querySelector('.now tr.firing').textContent.includes('onerror') && document.querySelector('.now tr.firing').textContent.includes('24 Nov 2026')")
-	// What it is now, what it was when it fired, and what it must not exceed.
+	// The current value, the value when it fired, and the limit.
 	p.until(`[...document.querySelectorAll('.now tr.firing td')].slice(1, 4).map((x) => x.textContent).join() === '97.5,91,> 0.9'`)
 	p.says(".now tr.firing code", "disk.dev.avactive > 0.9")
 	p.shot("known")
-	// It leads to what was busy then.
+	// It leads to the activity at that time.
 	p.do("document.querySelector('.now tr.firing a').click()")
 	at := time.Date(2026, 11, 24, 5, 1, 0, 0, time.UTC).Unix()
 	if time.Now().Unix() > at {
