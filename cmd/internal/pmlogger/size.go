@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// A Size limits a recording by one of three measures. The zero Size is no limit.
+// A Size limits a recording by one of three measures. The zero Size sets no limit.
 type Size struct {
 	Samples int   // of all tasks together
 	Bytes   int64 // of volumes

@@ -17,7 +17,8 @@ const MaxSize = 1 << 20
 // DefaultExclude returns the metrics that are excluded from the series by default: those of processes.
 func DefaultExclude() []string { return []string{"proc.*", "acct.*"} }
 
-// DefaultExcludeInDoms returns the instance domains that are excluded by default.
+// DefaultExcludeInDoms returns the instance domains that are excluded by default: those of
+// processes and of their open files.
 func DefaultExcludeInDoms() []pcp.InDom {
 	return []pcp.InDom{pcp.NewInDom(3, 9), pcp.NewInDom(3, 40), pcp.NewInDom(79, 7)}
 }

@@ -396,7 +396,7 @@ func (t *tx) series(m *catMetric, source, set uint32) (uint32, error) {
 		if err := was.decode(old); err != nil {
 			return 0, err
 		}
-		// Another domain or other labels than in the archive before: the later ones are added.
+		// The domain or the labels differ from the archive before: replace the domain, add the labels.
 		if was.desc.InDom != m.desc.InDom {
 			if err := t.del("dom", u32(u32(u32(nil, was.source), uint32(was.desc.InDom)), num)); err != nil {
 				return 0, err
