@@ -30,7 +30,7 @@ func run1(t *testing.T, c *cli.Command, vars map[string]string, args ...string) 
 
 // TestLive samples this machine, with agents in the process.
 func TestLive(t *testing.T) {
-	local := map[string]string{"PCP_LOCALPMDA": "1"}
+	local := map[string]string{"PCP_LOCALPMDA": "1", "PCP_CONF": "/dev/null"} // the names are those of the agents
 	for _, s := range []struct {
 		c    *cli.Command
 		args string
