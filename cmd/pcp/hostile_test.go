@@ -283,6 +283,7 @@ var special = map[string][][]string{
 	"summary":     {{"-P"}},
 	"dumplog":     {{"-adilmst", "machine"}},
 	"logsummary":  {{"-ablmMsSxzF", "machine"}},
+	"rep":         {{"-w", "60", "-s", "1", "sample.colour"}}, // other commands rename the archives meanwhile
 	"replay":      {{"info"}, {"ps"}},
 	"help":        {{"info"}},
 }

@@ -22,14 +22,14 @@ var dialect = []struct {
 	instead string
 	budget  int
 }{
-	{"a clause for a noun", regexp.MustCompile(`(?i)\bwhat (?:is|are|was|were|has|have|had|can|it|they|there)\b`), `name the thing: "the fields", "the metrics that"`, 1607},
-	{"says", regexp.MustCompile(`(?i)\b(?:says?|said|tells?|told)\b`), `"returns", "lists", "defines", "describes", "logs", "reports"`, 2207},
-	{"stands, lies", regexp.MustCompile(`(?i)\b(?:stands?|lies?|lying)\b`), `"is", "appears", "is stored"`, 242},
-	{"one that", regexp.MustCompile(`(?i)\bone that\b`), `the noun again`, 416},
-	{"goes on", regexp.MustCompile(`(?i)\bgo(?:es)? on\b`), `"continues"`, 226},
-	{"but for", regexp.MustCompile(`(?i)\bbut for\b`), `"except"`, 69},
-	{"anew", regexp.MustCompile(`(?i)\banew\b`), `"again", "new"`, 82},
-	{"has none", regexp.MustCompile(`(?i)\bha(?:s|ve) none\b`), `"has no X"`, 107},
+	{"a clause for a noun", regexp.MustCompile(`(?i)\bwhat (?:is|are|was|were|has|have|had|can|it|they|there)\b`), `name the thing: "the fields", "the metrics that"`, 156},
+	{"says", regexp.MustCompile(`(?i)\b(?:says?|said|tells?|told)\b`), `"returns", "lists", "defines", "describes", "logs", "reports"`, 317},
+	{"stands, lies", regexp.MustCompile(`(?i)\b(?:stands?|lies?|lying)\b`), `"is", "appears", "is stored"`, 9},
+	{"one that", regexp.MustCompile(`(?i)\bone that\b`), `the noun again`, 85},
+	{"goes on", regexp.MustCompile(`(?i)\bgo(?:es)? on\b`), `"continues"`, 20},
+	{"but for", regexp.MustCompile(`(?i)\bbut for\b`), `"except"`, 7},
+	{"anew", regexp.MustCompile(`(?i)\banew\b`), `"again", "new"`, 15},
+	{"has none", regexp.MustCompile(`(?i)\bha(?:s|ve) none\b`), `"has no X"`, 27},
 }
 
 // TestDialect holds each turn of phrase within its budget.
