@@ -347,7 +347,7 @@ func TestReplies(t *testing.T) {
 	})
 	t.Cleanup(func() { close(stop) })
 	const secret = "s3cret"
-	b := newBench(t, openmetrics.Config{Timeout: time.Second, Limits: text.Limits{Bytes: 1 << 20}})
+	b := newBench(t, openmetrics.Config{Timeout: 5 * time.Second, Limits: text.Limits{Bytes: 1 << 20}})
 	paths := strings.Fields("good gzip bomb notgzip silent endless huge longline garbage html elsewhere round cut missing")
 	for _, p := range paths {
 		b.write(p+".url", url+"/"+p+"\nHEADER: Authorization:  Bearer   "+secret+"\nHEADER: X-Token: "+secret+"\nHEADER: bad\n")
@@ -371,7 +371,7 @@ func TestReplies(t *testing.T) {
 	indom := pcp.NewInDom(openmetrics.Domain, 0)
 	for path, want := range map[string]string{
 		"good": "success", "gzip": "success", "elsewhere": "success", "garbage": "success", "html": "success",
-		"bomb": "more than 1048576 bytes", "huge": "more than 1048576 bytes", "longline": "more than 1048576 bytes", "silent": "no answer within 1s", "endless": "no answer within 1s",
+		"bomb": "more than 1048576 bytes", "huge": "more than 1048576 bytes", "longline": "more than 1048576 bytes", "silent": "no answer within 5s", "endless": "no answer within 5s",
 		"notgzip": "gzip: ", "round": "redirects", "cut": "unexpected EOF", "missing": "503 Service Unavailable", "refused": "refused",
 	} {
 		inst, err := b.agent.LookupInstance(context.Background(), indom, path)

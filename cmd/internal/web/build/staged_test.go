@@ -91,8 +91,8 @@ func TestStaged(t *testing.T) {
 	chrome(t)
 	dir := t.TempDir()
 	pcp := filepath.Join(dir, "pcp")
-	build := exec.Command("go", "build", "-o", pcp, "./cmd/pcp")
-	build.Dir = "../../../.."
+	build := exec.Command("go", "build", "-o", pcp, "./pcp")
+	build.Dir = "../../.."
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building pcp: %v\n%s", err, text)
