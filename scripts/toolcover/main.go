@@ -48,13 +48,12 @@ func run(args []string) error {
 		}
 		defer os.RemoveAll(dir)
 		args = []string{filepath.Join(dir, "cover.out")}
-		cmd := exec.Command("go", "test", "-coverprofile="+args[0], "./cmd/pcp")
 		var districts []string
 		for _, d := range strings.Fields(commands) {
 			districts = append(districts, "./cmd/internal/"+d+"/...")
 		}
-		cmd.Args = append(cmd.Args, "-coverpkg="+strings.Join(districts, ","))
-		cmd.Args = append(cmd.Args, districts...)
+		cmd := exec.Command("go", "test", "-coverpkg="+strings.Join(districts, ","), "-coverprofile="+args[0])
+		cmd.Args = append(append(cmd.Args, districts...), "./cmd/pcp")
 		cmd.Env = append(os.Environ(), "PCP_ORACLE=none")
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
