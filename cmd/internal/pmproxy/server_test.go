@@ -291,7 +291,7 @@ func TestRequests(t *testing.T) {
 		want    string // in the body
 		headers string // name: value|…
 	}{
-		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, "metrics GET \"\" " + peer, "Access-Control-Allow-Origin: *|Access-Control-Allow-Headers: " + headers + "|Access-Control-Max-Age: 86400|X-Frame-Options: |X-Content-Type-Options: nosniff"},
+		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, "metrics GET \"\" " + peer, "Access-Control-Allow-Origin: *|Access-Control-Allow-Headers: " + headers + "|Access-Control-Max-Age: 86400|X-Frame-Options: |X-Content-Type-Options: "},
 		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\nUser-Agent: Mozilla/5.0 (X11)\r\n\r\n", 200, "metrics GET", "X-Frame-Options: DENY|X-Content-Type-Options: nosniff|Content-Security-Policy: default-src 'none'; frame-ancestors 'none'"},
 		{"GET /metricsfoo?a=b HTTP/1.1\r\nHost: localhost:44322\r\n\r\n", 200, "metrics GET", ""},
 		{"GET /pmapi/xyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 200, "x GET", ""},

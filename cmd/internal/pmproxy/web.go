@@ -317,8 +317,8 @@ const corsMaxAge = 86400
 // are sent to browsers alone, since responses to other programs must match byte for byte.
 func protect(out *response, r *http.Request, set *settings) {
 	h := out.Header()
-	h["X-Content-Type-Options"] = []string{"nosniff"}
 	if set.SameOrigin || isBrowser(r) {
+		h["X-Content-Type-Options"] = []string{"nosniff"}
 		h["X-Frame-Options"] = []string{"DENY"}
 		h["Referrer-Policy"] = []string{"no-referrer"}
 		h["Content-Security-Policy"] = []string{"default-src 'none'; frame-ancestors 'none'"}
