@@ -57,7 +57,7 @@ func masked(b []byte) []byte {
 }
 
 func TestDifferences(t *testing.T) {
-	twin.Documented(t, "requests in flight", "`pcp-atop` shows how many requests")
+	twin.Documented(t, "requests in flight", "`pcp-atop` shows the requests in flight")
 	twin.Documented(t, "one NUMA node", "`NUC` lines of a single")
 	twin.Documented(t, "sums of disks", "`pcp-atopsar -R` with another report before")
 }
