@@ -110,8 +110,8 @@ func (c *Context) NameID(ctx context.Context, id pcp.PMID) (string, error) {
 	return names[0], nil
 }
 
-// NameAll returns all names of a metric (pmNameAll(3)), or pcp.ErrPMID if there
-// is no name. Like Children and Traverse it leaves out names that are not made
+// NameAll returns all names of a metric (pmNameAll(3)), or pcp.ErrPMID if it has
+// no names. Like Children and Traverse it leaves out names that are not made
 // of ASCII letters, digits, underscores and dots, even if the source sends
 // them.
 func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {

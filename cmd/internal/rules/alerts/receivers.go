@@ -17,8 +17,8 @@ var OptReceivers = cli.Option{
 	Extra: true,
 }
 
-// ErrNoReceivers is that no file of receivers was named, and none is where it is looked for.
-var ErrNoReceivers = errors.New("there is no file of receivers")
+// ErrNoReceivers is the error of Receivers if no file of receivers is named or found.
+var ErrNoReceivers = errors.New("no file of receivers")
 
 // Receivers reads the file of receivers: the named file, else receivers.conf in a state directory,
 // by default that of the user, else that of the system. It returns its name too.

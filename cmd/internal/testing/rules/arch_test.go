@@ -486,9 +486,25 @@ func TestOneDoor(t *testing.T) {
 	}
 }
 
-// TestRequirements checks that a program that imports this module does not get the
-// requirements of the bridges, which are modules of their own.
+// maxRequirements is how many modules the library requires directly, those of its tests included.
+const maxRequirements = 6
+
+// TestRequirements checks that a program that imports the library gets few requirements, and none of
+// the bridges, which are modules of their own.
 func TestRequirements(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := 0
+	for line := range strings.Lines(string(mod)) {
+		if strings.Contains(line, " v") && !strings.Contains(line, "// indirect") {
+			direct++
+		}
+	}
+	if direct == 0 || direct > maxRequirements {
+		t.Errorf("go.mod requires %d modules directly, want %d at most", direct, maxRequirements)
+	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
