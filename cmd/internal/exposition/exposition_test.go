@@ -26,7 +26,7 @@ func TestSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := string(AppendSeries(nil, Name("disk.dev.read", false), []pcp.LabelSet{set}, nil, 3, "sd\na"))
+	got := string(AppendSeries(nil, "disk_dev_read", []pcp.LabelSet{set}, nil, 3, "sd\na"))
 	if want := `disk_dev_read{hostname="a\"b",n="4",instname="sd\na",instid="3"} `; got != want {
 		t.Errorf("series %s, want %s", got, want)
 	}

@@ -8,28 +8,29 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/prom/names"
 	"github.com/go-pcp/pcp/internal/version"
 )
 
 // AppendBegin appends the text before the metrics in OTLP.
 func AppendBegin(b []byte, sets []pcp.LabelSet) []byte {
 	b = append(b, `{"resourceMetrics":[{"resource":{"attributes":[`...)
-	b = appendAttributes(b, Merged(sets, nil, pcp.InNull, "", sameName))
+	b = appendAttributes(b, names.Merge(sets, nil, pcp.InNull, "", sameName))
 	b = append(b, `]},"scopeMetrics":[{"scope":{"name":"performance-co-pilot","version":`...)
-	b = appendString(b, version.Number)
+	b = append(b, names.Quote(version.Number)...)
 	return append(b, `},"metrics":[`...)
 }
 
 func sameName(s string) string { return s }
 
 // appendAttributes appends labels as attributes of OTLP.
-func appendAttributes(b []byte, list []Pair) []byte {
+func appendAttributes(b []byte, list []names.Pair) []byte {
 	for i, l := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(b, `{"key":`...)
-		b = appendString(b, l.Name)
+		b = append(b, names.Quote(l.Name)...)
 		b = append(b, `,"value":{`...)
 		var n json.Number
 		d := json.NewDecoder(bytes.NewReader([]byte(l.Value)))
@@ -39,7 +40,7 @@ func appendAttributes(b []byte, list []Pair) []byte {
 			b = append(b, `"boolValue":`+l.Value...)
 		case d.Decode(&n) != nil || strings.HasPrefix(l.Value, `"`):
 			b = append(b, `"stringValue":`...)
-			b = appendString(b, Text(l.Value))
+			b = append(b, names.Quote(l.Text())...)
 		default:
 			if _, err := strconv.ParseInt(l.Value, 10, 64); err == nil {
 				b = append(b, `"intValue":"`+l.Value+`"`...)
@@ -55,11 +56,11 @@ func appendAttributes(b []byte, list []Pair) []byte {
 // AppendHead appends the text before the data points of a metric.
 func AppendHead(b []byte, d *pcp.Desc, name, help string) []byte {
 	b = append(b, `{"name":`...)
-	b = appendString(b, name)
+	b = append(b, names.Quote(name)...)
 	b = append(b, `,"description":`...)
-	b = appendString(b, help)
+	b = append(b, names.Quote(help)...)
 	b = append(b, `,"unit":`...)
-	b = appendString(b, UCUM(d.Units))
+	b = append(b, names.Quote(UCUM(d.Units))...)
 	if d.Sem == pcp.SemCounter {
 		return append(b, `,"sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[`...)
 	}
@@ -69,19 +70,18 @@ func AppendHead(b []byte, d *pcp.Desc, name, help string) []byte {
 // AppendPoint appends a data point up to its time.
 func AppendPoint(b []byte, d *pcp.Desc, sets []pcp.LabelSet, own *pcp.LabelSet, inst int32, instName string) []byte {
 	b = append(b, `{"attributes":[`...)
-	quoted := func(s string) string { return string(appendString(nil, s)) }
-	list := []Pair{
-		{"semantics", quoted(d.Sem.String())},
-		{"type", quoted(TypeName(d.Type))},
-		{"pmid", quoted(d.PMID.String())},
+	list := []names.Pair{
+		{Name: "semantics", Value: names.Quote(d.Sem.String())},
+		{Name: "type", Value: names.Quote(TypeName(d.Type))},
+		{Name: "pmid", Value: names.Quote(d.PMID.String())},
 	}
 	if d.InDom != pcp.InDomNull {
-		list = append(list, Pair{"indom", quoted(d.InDom.String())})
+		list = append(list, names.Pair{Name: "indom", Value: names.Quote(d.InDom.String())})
 	}
 	for len(sets) > 0 && len(sets[0].Index) > 0 && sets[0].Index[0].Flags.Level() == pcp.LabelContext {
 		sets = sets[1:] // those are attributes of the resource
 	}
-	list = append(list, Merged(sets, own, inst, instName, sameName)...)
+	list = append(list, names.Merge(sets, own, inst, instName, sameName)...)
 	b = appendAttributes(b, list)
 	return append(b, `],"timeUnixNano":"`...)
 }

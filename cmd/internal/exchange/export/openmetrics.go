@@ -11,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/exposition"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
+	"github.com/go-pcp/pcp/cmd/internal/prom/names"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -123,7 +124,7 @@ func (x *openMetrics) write(ctx context.Context, s *sample) error {
 		d := x.about[m.Name]
 		if d == nil {
 			d = describe(ctx, x.c, m)
-			d.name = exposition.Name(m.Name, false)
+			d.name = names.Metric(m.Name)
 			x.about[m.Name] = d
 		}
 		if !d.seen || x.url != "" {
@@ -149,11 +150,7 @@ func (x *openMetrics) header(b []byte, m *metric, d *described) []byte {
 	if !x.noComment {
 		b = fmt.Appendf(b, "# PCP5 %s %s %s %s %s %s\n", d.name, m.Desc.PMID, exposition.TypeName(m.Desc.Type), m.Desc.InDom, m.Desc.Sem, m.Desc.Units)
 	}
-	kind := "gauge"
-	if m.Desc.Sem == pcp.SemCounter {
-		kind = "counter"
-	}
-	b = fmt.Appendf(b, "# TYPE %s %s\n# HELP %s ", d.name, kind, d.name)
+	b = fmt.Appendf(b, "# TYPE %s %s\n# HELP %s ", d.name, names.Type(&m.Desc), d.name)
 	return append(exposition.AppendHelp(b, d.help), '\n')
 }
 

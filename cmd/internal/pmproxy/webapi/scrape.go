@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/exposition"
+	"github.com/go-pcp/pcp/cmd/internal/prom/names"
 )
 
 const (
@@ -198,7 +199,7 @@ func (r *request) scrapePlan(ctx context.Context, l *link, k *known, list string
 			return nil, err
 		}
 	}
-	var names []string
+	var leaves []string
 	for _, prefix := range prefixes {
 		below, err := k.below(ctx, l, prefix)
 		if err != nil {
@@ -207,12 +208,12 @@ func (r *request) scrapePlan(ctx context.Context, l *link, k *known, list string
 			}
 			return nil, fail("'" + prefix + "' - " + errText(err))
 		}
-		names = append(names, below...)
+		leaves = append(leaves, below...)
 	}
 	if f := r.params.Value("filter"); f != "" {
-		names = slices.DeleteFunc(slices.Clone(names), leaveOut)
+		leaves = slices.DeleteFunc(slices.Clone(leaves), leaveOut)
 	}
-	metrics, err := k.byNames(ctx, l, names)
+	metrics, err := k.byNames(ctx, l, leaves)
 	if err != nil {
 		return nil, err
 	}
@@ -241,8 +242,11 @@ func (r *request) scrapePlan(ctx context.Context, l *link, k *known, list string
 				continue
 			}
 			out := name
-			if form != asTelem {
-				out = exposition.Name(name, form == asOld)
+			switch form {
+			case asText:
+				out = names.Metric(name)
+			case asOld:
+				out = names.Old(name)
 			}
 			// Two names may become one, as a.b and a_b. The first wins: a text with both
 			// would be invalid.
@@ -279,11 +283,7 @@ func newScrapeName(m *metric, name, out string, form format) scrapeName {
 		b = exposition.AppendHelp(b, a.oneline)
 		b = append(b, '\n')
 	}
-	kind := "gauge"
-	if d.Sem == pcp.SemCounter {
-		kind = "counter"
-	}
-	n.head = string(append(b, "# TYPE "+out+" "+kind+"\n"...))
+	n.head = string(append(b, "# TYPE "+out+" "+names.Type(d)+"\n"...))
 	n.line = string(exposition.AppendSeries(nil, out, a.sets, nil, pcp.InNull, ""))
 	return n
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/prom/names"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -195,7 +196,7 @@ func (m *metric) event() bool {
 }
 
 // numeric reports whether the values of the metric are numbers.
-func (m *metric) numeric() bool { return m.desc.Type >= 0 && m.desc.Type <= pcp.TypeDouble }
+func (m *metric) numeric() bool { return names.Numeric(&m.desc) }
 
 // nameIndex returns the index of one of the names, 0 for an unknown name.
 func (m *metric) nameIndex(name string) int { return max(0, slices.Index(m.names, name)) }

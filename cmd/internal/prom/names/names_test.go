@@ -1,0 +1,64 @@
+package names
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/go-pcp/pcp"
+)
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ in, name, old string }{
+		{"disk.dev.read", "disk_dev_read", "disk:dev:read"},
+		{"hinv.ncpu", "hinv_ncpu", "hinv:ncpu"},
+		{"1a.2b", "_a_2b", "_a:2b"},
+		{"a:b-c_d", "a_b_c_d", "a_b_c_d"},
+		{"", "", ""},
+	} {
+		if got := Metric(c.in); got != c.name {
+			t.Errorf("Metric(%q) = %q, want %q", c.in, got, c.name)
+		}
+		if got := Old(c.in); got != c.old {
+			t.Errorf("Old(%q) = %q, want %q", c.in, got, c.old)
+		}
+	}
+	if got := Label("device.model:x"); got != "device_model_x" {
+		t.Errorf("Label: %q", got)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	parse := func(s string, level pcp.LabelFlags) pcp.LabelSet {
+		set, err := pcp.ParseLabels(s, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set
+	}
+	sets := []pcp.LabelSet{parse(`{"hostname":"www","agent":"linux"}`, pcp.LabelContext), parse(`{"agent":"disk","n":4}`, pcp.LabelDomain)}
+	own := parse(`{"instname":"mine","ab":true}`, pcp.LabelInstances)
+	got := Merge(sets, &own, 3, "sda", Label)
+	want := []Pair{{"agent", `"disk"`}, {"hostname", `"www"`}, {"n", "4"}, {"ab", "true"}, {"instname", `"mine"`}, {"instid", `"3"`}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("Merge = %v, want %v", got, want)
+	}
+	if got := Instance(nil, -2, `a"b`); got[0].Text() != `a"b` || got[1].Text() != "4294967294" {
+		t.Errorf("Instance = %v", got)
+	}
+	if got := Instance(nil, pcp.InNull, "x"); got != nil {
+		t.Errorf("no instance: %v", got)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	f := func(d pcp.Desc, kind string, numeric bool) {
+		t.Helper()
+		if Type(&d) != kind || Numeric(&d) != numeric {
+			t.Errorf("%+v: %s, %v", d, Type(&d), Numeric(&d))
+		}
+	}
+	f(pcp.Desc{Sem: pcp.SemCounter, Type: pcp.TypeU64}, "counter", true)
+	f(pcp.Desc{Sem: pcp.SemInstant, Type: pcp.TypeDouble}, "gauge", true)
+	f(pcp.Desc{Sem: pcp.SemDiscrete, Type: pcp.TypeString}, "gauge", false)
+	f(pcp.Desc{Sem: pcp.SemDiscrete, Type: pcp.TypeNoSupport}, "gauge", false)
+}
