@@ -45,7 +45,7 @@ unit: lint-quick
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
-	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./internal/agent/... ./archive/replay ./cmd/internal/pmlogger/... ./openmetrics ./trace ./timecontrol ./cmd/internal/discover \
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./internal/agent/... ./archive/replay ./cmd/internal/pmlogger/... ./openmetrics ./trace ./internal/timecontrol ./cmd/internal/discover \
 		./cmd/internal/pmproxy ./cmd/internal/pmproxy/logger ./cmd/internal/pmproxy/search ./cmd/internal/pmproxy/seriesapi ./cmd/internal/pmproxy/webapi ./cmd/internal/pmie/alert ./cmd/internal/screen/top ./cmd/internal/serve/up ./cmd/internal/serve/proxy ./cmd/internal/record/logpush \
 		./cmd/internal/web ./cmd/internal/agentlink ./internal/daemonlog ./cmd/internal/daemon/hangup ./cmd/internal/daemon/service && \
 	for m in $(BRIDGES); do GOWORK=off CGO_ENABLED=1 $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -race ./... || exit; done && \

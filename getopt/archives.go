@@ -86,7 +86,7 @@ func (o *Options) addFolio(path string) {
 		return
 	}
 	defer f.Close()
-	// This does not use package archive/folio: the C library reads folios for
+	// This does not use package internal/folio: the C library reads folios for
 	// pmafm(1) differently, and here it ignores everything except archives.
 	in := bufio.NewScanner(f)
 	switch {

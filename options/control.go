@@ -11,21 +11,34 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/getopt"
+	"github.com/go-pcp/pcp/internal/timecontrol"
 	"github.com/go-pcp/pcp/internal/timezone"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
-	"github.com/go-pcp/pcp/timecontrol"
 )
 
 // ErrControlGone is the end of a time control.
 var ErrControlGone = errors.New("Time Control dialog exited, goodbye.") //lint:ignore ST1005 the words of C programs
+
+// ControlHandlers are called for the messages of a time control except steps forward
+// (pmTimeControls). Nil handlers are not called.
+type ControlHandlers struct {
+	Resume   func()                                            // it continues after a stop
+	Rewind   func()                                            // it goes back
+	Boundary func()                                            // the end of the archives is reached
+	Position func(at pcp.Timestamp)                            // it is somewhere else in the archives
+	Interval func(delta time.Duration)                         // steps have another length
+	Stepped  func(delta time.Duration)                         // it goes forward from now on
+	NewZone  func(zone, label string)                          // times must be shown in another zone
+	Seek     func(at pcp.Timestamp, delta time.Duration) error // the caller must read archives from at on
+}
 
 // A Control is the time control that -g or -p asks for: it determines when a
 // program shows values, and the time of those from archives.
 type Control struct {
 	// Handlers act like the C library and print the same. A program may replace or wrap
 	// them before the first Wait.
-	Handlers timecontrol.Handlers
+	Handlers ControlHandlers
 	// Zone is the zone in which to show times; NewZone changes it.
 	Zone *time.Location
 
@@ -113,7 +126,7 @@ func (c *Control) handlers(ctx context.Context, archives []*pmapi.ArchiveContext
 	note := func(text string) func() {
 		return func() { c.print("\n[Time Control] %s ...\n", text) }
 	}
-	c.Handlers = timecontrol.Handlers{
+	c.Handlers = ControlHandlers{
 		Resume:   note("Resume"),
 		Rewind:   note("Rewind/Reverse"),
 		Boundary: note("End of Archive"),
@@ -145,7 +158,7 @@ func (c *Control) Wait(ctx context.Context) error {
 
 func (c *Control) next(ctx context.Context) (timecontrol.Message, error) {
 	if c.follow == nil {
-		c.follow = timecontrol.NewFollower(c.client, c.delta, c.Handlers)
+		c.follow = timecontrol.NewFollower(c.client, c.delta, timecontrol.Handlers(c.Handlers))
 	}
 	m, err := c.follow.Next(ctx)
 	if err != nil && ctx.Err() == nil {

@@ -21,11 +21,11 @@ import (
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/helpfile"
 	"github.com/go-pcp/pcp/internal/version"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/pmda/help"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -311,7 +311,9 @@ func (d *localDSO) locate(pmdas string) (path, last string) {
 
 // An installedHelp has the help texts that are installed for an agent. The file is read when a text
 // is wanted, which few programs do.
-type installedHelp struct{ open func() (*help.File, error) }
+type installedHelp struct {
+	open func() (*helpfile.File, error)
+}
 
 // helpOf returns the installed help texts of an agent, nil if there are none.
 func helpOf(b builtin.Spec, cfg *config.Config) pmda.Texter {
@@ -319,7 +321,7 @@ func helpOf(b builtin.Spec, cfg *config.Config) pmda.Texter {
 	if path == "" {
 		return nil
 	}
-	return installedHelp{sync.OnceValues(func() (*help.File, error) { return help.Open(path) })}
+	return installedHelp{sync.OnceValues(func() (*helpfile.File, error) { return helpfile.Open(path) })}
 }
 
 // Text implements pmda.Texter.

@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/getopt"
+	"github.com/go-pcp/pcp/internal/helpfile"
 	"github.com/go-pcp/pcp/pmapi"
-	"github.com/go-pcp/pcp/pmda/help"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -274,7 +274,7 @@ func TestLocalHelp(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c := help.Compiler{Lookup: pmns.New().Lookup}
+	c := helpfile.Compiler{Lookup: pmns.New().Lookup}
 	if err := c.Add(strings.NewReader("@ 253.0.1 hue of the site\nAs the site has it.\n"), "help"); err != nil {
 		t.Fatal(err)
 	}

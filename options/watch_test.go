@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/getopt"
+	"github.com/go-pcp/pcp/internal/timecontrol"
 	"github.com/go-pcp/pcp/options"
-	"github.com/go-pcp/pcp/timecontrol"
 )
 
 // parse returns the options of a program with an archive "store" in dir.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/pmda/help"
+	"github.com/go-pcp/pcp/internal/helpfile"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -22,7 +22,7 @@ func openHelp(path string, a Agent, name string, log *slog.Logger) Texter {
 	if path == "" {
 		return nil
 	}
-	f, err := help.Open(path)
+	f, err := helpfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if st, e := os.Stat(path); e == nil && st.Mode().IsRegular() {
 			f, err = compileHelp(path, st.Size(), a, log)
@@ -46,7 +46,7 @@ func reason(err error) string {
 }
 
 // compileHelp reads a source. The messages of newhelp(1) go to the log.
-func compileHelp(path string, size int64, a Agent, log *slog.Logger) (*help.File, error) {
+func compileHelp(path string, size int64, a Agent, log *slog.Logger) (*helpfile.File, error) {
 	if size > maxHelpSource {
 		return nil, fmt.Errorf("%d bytes: %w", size, pcp.ErrTooBig)
 	}
@@ -60,7 +60,7 @@ func compileHelp(path string, size int64, a Agent, log *slog.Logger) (*help.File
 		names = n.NameSpace()
 	}
 	var said strings.Builder
-	c := help.Compiler{Lookup: names.Lookup, Program: "help", Stderr: &said}
+	c := helpfile.Compiler{Lookup: names.Lookup, Program: "help", Stderr: &said}
 	err = c.Add(r, path)
 	for line := range strings.Lines(said.String()) {
 		log.Warn(strings.TrimSpace(line))
@@ -68,7 +68,7 @@ func compileHelp(path string, size int64, a Agent, log *slog.Logger) (*help.File
 	if err != nil {
 		return nil, err
 	}
-	return help.Parse(c.Dir(), c.Pag())
+	return helpfile.Parse(c.Dir(), c.Pag())
 }
 
 // list writes to the log what an agent has, as libpcp_pmda does with -D libpmda.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/debug"
-	"github.com/go-pcp/pcp/pmns/cpp"
-	"github.com/go-pcp/pcp/pmns/stdpmid"
+	"github.com/go-pcp/pcp/internal/cpp"
+	"github.com/go-pcp/pcp/internal/stdpmid"
 )
 
 // A Loader reads name spaces. Its zero value loads as pmLoadASCIINameSpace(3)

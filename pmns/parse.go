@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/cpp"
 	"github.com/go-pcp/pcp/internal/ctext"
-	"github.com/go-pcp/pcp/pmns/cpp"
 )
 
 // maxLine is the maximum length of a line in bytes, without its newline (linebuf in

@@ -9,8 +9,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/go-pcp/pcp/internal/timecontrol"
 	"github.com/go-pcp/pcp/pcptime"
-	"github.com/go-pcp/pcp/timecontrol"
 )
 
 // controller starts a time control at $CONTROL for one tool that shows an archive.

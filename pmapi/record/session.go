@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/go-pcp/pcp/archive/folio"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/folio"
 )
 
 // maxText is the most bytes that a logger takes as the name of a folio or of a program.

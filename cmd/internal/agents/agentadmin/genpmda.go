@@ -17,8 +17,8 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/getopt"
+	"github.com/go-pcp/pcp/internal/stdpmid"
 	"github.com/go-pcp/pcp/pmns"
-	"github.com/go-pcp/pcp/pmns/stdpmid"
 )
 
 // GenerateCommand is genpmda.

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/getopt"
-	"github.com/go-pcp/pcp/pmda/help"
+	"github.com/go-pcp/pcp/internal/helpfile"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -69,7 +69,7 @@ type checker struct {
 	base            string
 	wanted          []string // metrics
 
-	file *help.File
+	file *helpfile.File
 	tree *pmns.Tree
 }
 
@@ -81,9 +81,9 @@ func runCheck(_ context.Context, env *cli.Env) int {
 		return 1
 	}
 	var err error
-	if c.file, err = help.Open(c.base); err != nil {
+	if c.file, err = helpfile.Open(c.base); err != nil {
 		reason := cli.ErrText(err)
-		if errors.Is(err, help.ErrFormat) {
+		if errors.Is(err, helpfile.ErrFormat) {
 			reason = "Bad format, not version 2 PCP help text"
 		}
 		fmt.Fprintf(env.Stderr, "pmdaOpenHelp: failed to open \"%s\": %s\n", c.base, reason)
@@ -244,7 +244,7 @@ func (c *checker) showAll() {
 
 // show prints an entry, which is nil if there is none. The words in brackets are the C
 // tool's; each is printed in the opposite case from the expected one.
-func (c *checker) show(e *help.Entry) {
+func (c *checker) show(e *helpfile.Entry) {
 	w := c.env.Stdout
 	if c.oneline {
 		switch {

@@ -4,5 +4,5 @@
 //	newhelp -n root_simple -o help simple.help
 //	chkhelp -n root_simple -H help simple.color
 //
-// The format is that of package pmda/help.
+// The format is that of package internal/helpfile.
 package helptext

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/helpfile"
 	"github.com/go-pcp/pcp/internal/safefile"
-	"github.com/go-pcp/pcp/pmda/help"
 )
 
 // NewCommand is newhelp.
@@ -56,7 +56,7 @@ func runNew(_ context.Context, env *cli.Env) int {
 	if err != nil {
 		return fail(env, "%v", err)
 	}
-	c := &help.Compiler{Lookup: lookup(tree), Program: env.ProgName(), Verbose: n.verbose, Stderr: env.Stderr}
+	c := &helpfile.Compiler{Lookup: lookup(tree), Program: env.ProgName(), Verbose: n.verbose, Stderr: env.Stderr}
 	files := o.Args
 	if len(files) == 0 {
 		files = []string{""} // standard input
@@ -108,7 +108,7 @@ func (n *newOptions) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 // add compiles one source, "" for standard input. The first source determines the name
 // of the output, which must be writable before anything is read.
-func (n *newOptions) add(env *cli.Env, c *help.Compiler, name string, first bool) error {
+func (n *newOptions) add(env *cli.Env, c *helpfile.Compiler, name string, first bool) error {
 	in, title := env.Stdin, "<stdin>"
 	if name != "" {
 		f, err := os.Open(name)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
-	"github.com/go-pcp/pcp/pmns/stdpmid"
+	"github.com/go-pcp/pcp/internal/stdpmid"
 )
 
 // IsScript reports whether link is the name of a command that is a script in the C

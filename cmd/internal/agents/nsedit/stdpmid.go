@@ -16,7 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/safefile"
-	"github.com/go-pcp/pcp/pmns/stdpmid"
+	"github.com/go-pcp/pcp/internal/stdpmid"
 )
 
 // StdPMIDCommand is Make.stdpmid.

@@ -293,7 +293,7 @@ func TestNoFit(t *testing.T) {
 }
 
 // TestRepair damages an archive in several ways, and checks the repaired archive.
-// Package archive/repair tests the details of the loss.
+// Package archives/internal/repair tests the details of the loss.
 func TestRepair(t *testing.T) {
 	write := func(path string, off int64, data string) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/check"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/check"
 )
 
 // xzBlock is the uncompressed size of a block of an .xz file: a reader expands one

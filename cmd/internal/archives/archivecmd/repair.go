@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/check"
-	"github.com/go-pcp/pcp/archive/repair"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/check"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/repair"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/pcpjson"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/check"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/check"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/pcpjson"
 )

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/folio"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/folio"
 )
 
 // MakeCommand is mkaf.

@@ -124,7 +124,7 @@ func (p *program) complain(format string, args ...any) {
 	fmt.Fprintf(p.env.Stderr, format, args...)
 }
 
-// read reads the folio. It is less strict than package archive/folio, so that users can
+// read reads the folio. It is less strict than package internal/folio, so that users can
 // also look at a folio with mistakes.
 func (p *program) read(path string) error {
 	p.name = filepath.Base(path)

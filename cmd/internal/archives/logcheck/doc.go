@@ -1,3 +1,3 @@
 // Package logcheck implements pmlogcheck, which examines archives for damage and for
-// implausible values. Package archive/check does the work.
+// implausible values. Package archives/internal/check does the work.
 package logcheck

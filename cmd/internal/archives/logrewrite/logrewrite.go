@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/rewrite"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/rewrite"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/debug"

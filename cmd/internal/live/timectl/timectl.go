@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/timecontrol"
 	"github.com/go-pcp/pcp/pcptime"
-	"github.com/go-pcp/pcp/timecontrol"
 )
 
 // Command is pmtime.

@@ -26,12 +26,12 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/cpp"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/pmns/cpp"
 	"github.com/go-pcp/pcp/wire"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/getopt"
-	"github.com/go-pcp/pcp/pmns/cpp"
-	"github.com/go-pcp/pcp/pmns/stdpmid"
+	"github.com/go-pcp/pcp/internal/cpp"
+	"github.com/go-pcp/pcp/internal/stdpmid"
 )
 
 // Command is pmcpp.

@@ -2,5 +2,5 @@
 //
 //	pmcpp -P -DDOMAIN=29 root_sample
 //
-// The language is that of package pmns/cpp.
+// The language is that of package internal/cpp.
 package cpp

@@ -20,7 +20,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/folio"
+	"github.com/go-pcp/pcp/internal/folio"
 	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmcd"

@@ -20,11 +20,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/archive/folio"
 	"github.com/go-pcp/pcp/cmd/internal/archives/dumplog"
 	toolfolio "github.com/go-pcp/pcp/cmd/internal/archives/folio"
 	"github.com/go-pcp/pcp/cmd/internal/record/logger"
 	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
+	"github.com/go-pcp/pcp/internal/folio"
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmapi/record"

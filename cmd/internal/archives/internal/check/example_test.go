@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/check"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/check"
 )
 
 // An archive that was cut when the disk was full.

@@ -1,4 +1,4 @@
-// Package help reads and makes help text files, which agents of the C library
+// Package helpfile reads and makes help text files, which agents of the C library
 // read and newhelp(1) makes. People write a source, which is compiled into a
 // pair of files with the suffixes .dir and .pag.
 //
@@ -16,4 +16,4 @@
 // a metric, its identifier as in 60.0.20, or that of an instance domain as in
 // 60.1. Lines that begin with #, and those before the first entry, are left out.
 // See [Compiler] for more.
-package help
+package helpfile

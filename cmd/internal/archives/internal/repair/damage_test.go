@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/check"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/check"
 	"github.com/go-pcp/pcp/internal/testing/damage"
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 	"github.com/go-pcp/pcp/internal/testing/oracle"

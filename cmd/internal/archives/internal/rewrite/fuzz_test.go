@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/rewrite"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/rewrite"
 )
 
 // ruleSeeds are rules of all kinds, for an archive that makeArchive makes.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-pcp/pcp/archive/folio"
+	"github.com/go-pcp/pcp/internal/folio"
 )
 
 func Example() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/rewrite"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/rewrite"
 )
 
 // An archive gets another host, and a metric another name and type.

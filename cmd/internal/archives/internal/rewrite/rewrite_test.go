@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/archive/rewrite"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/rewrite"
 	"github.com/go-pcp/pcp/debug"
 )
 

@@ -3,7 +3,7 @@ package stdpmid_test
 import (
 	"fmt"
 
-	"github.com/go-pcp/pcp/pmns/stdpmid"
+	"github.com/go-pcp/pcp/internal/stdpmid"
 )
 
 func ExampleNumber() {

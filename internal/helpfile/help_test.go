@@ -1,4 +1,4 @@
-package help_test
+package helpfile_test
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/helpfile"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/pmda/help"
 )
 
-var _ pmda.Texter = (*help.File)(nil)
+var _ pmda.Texter = (*helpfile.File)(nil)
 
 const source = `# comes with the agent
 @ a the first
@@ -42,7 +42,7 @@ func lookup(name string) (pcp.PMID, error) {
 func compile(t testing.TB, source string) (dir, pag []byte, messages string) {
 	t.Helper()
 	var b bytes.Buffer
-	c := &help.Compiler{Lookup: lookup, Program: "newhelp", Stderr: &b}
+	c := &helpfile.Compiler{Lookup: lookup, Program: "newhelp", Stderr: &b}
 	if err := c.Add(strings.NewReader(source), "src"); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f, err := help.Open(base)
+		f, err := helpfile.Open(base)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,11 +120,11 @@ func TestBadFiles(t *testing.T) {
 		"no end":      {dir, pag[:len(pag)-1]},
 		"text offset": {word(20, uint32(len(pag)+1)), pag},
 	} {
-		if _, err := help.Parse(c.dir, c.pag); !errors.Is(err, help.ErrFormat) {
+		if _, err := helpfile.Parse(c.dir, c.pag); !errors.Is(err, helpfile.ErrFormat) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := help.Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := helpfile.Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -152,7 +152,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(dir, pag)
 	f.Add(dir[:12], []byte{})
 	f.Fuzz(func(t *testing.T, dir, pag []byte) {
-		file, err := help.Parse(dir, pag)
+		file, err := helpfile.Parse(dir, pag)
 		if err != nil {
 			return
 		}
@@ -170,21 +170,21 @@ func FuzzCompile(f *testing.F) {
 	f.Add("@\x00@\n@ 60.1.2.3 \n\n\n@#")
 	f.Fuzz(func(t *testing.T, source string) {
 		dir, pag, _ := compile(t, source)
-		if _, err := help.Parse(dir, pag); err != nil {
+		if _, err := helpfile.Parse(dir, pag); err != nil {
 			t.Errorf("what is compiled cannot be read: %v", err)
 		}
 	})
 }
 
 func ExampleCompiler() {
-	c := &help.Compiler{
+	c := &helpfile.Compiler{
 		Lookup: func(string) (pcp.PMID, error) { return pcp.NewPMID(400, 0, 0), nil },
 		Stderr: os.Stderr,
 	}
 	if err := c.Add(strings.NewReader("@ clock.time the time of day\nIn seconds.\n"), "help"); err != nil {
 		panic(err)
 	}
-	f, err := help.Parse(c.Dir(), c.Pag())
+	f, err := helpfile.Parse(c.Dir(), c.Pag())
 	if err != nil {
 		panic(err)
 	}

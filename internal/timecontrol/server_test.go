@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/testing/leak"
-	"github.com/go-pcp/pcp/timecontrol"
+	"github.com/go-pcp/pcp/internal/timecontrol"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }

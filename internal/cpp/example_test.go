@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/go-pcp/pcp/pmns/cpp"
+	"github.com/go-pcp/pcp/internal/cpp"
 )
 
 func Example() {
