@@ -15,7 +15,7 @@ var promising = []string{"docs/recording.md", "docs/alerts.md", "docs/web.md"}
 
 const promiseHead = "| what happens | what holds | shown by |"
 
-// TestPromises checks that each guarantee for failures names tests that exist, as rows of docs/status.md do. The part
+// TestPromises checks that each guarantee for failures names tests that exist, as rows of cmd/conformance/status.md do. The part
 // after a slash is the name of a subtest, each part of which is a word of the test's package.
 func TestPromises(t *testing.T) {
 	shown := evidence(t)

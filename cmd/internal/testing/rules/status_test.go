@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// TestStatus checks docs/status.md: each row that works, wholly or partly,
+// TestStatus checks cmd/conformance/status.md: each row that works, wholly or partly,
 // names its proof, and each thing it names exists. It runs none of them.
 func TestStatus(t *testing.T) {
 	rows, head := readStatus(t)
@@ -22,7 +22,7 @@ func TestStatus(t *testing.T) {
 	lines := map[string]int{}
 	count := map[string]int{}
 	for _, r := range rows {
-		at := fmt.Sprintf("docs/status.md:%d: %s", r.line, r.id)
+		at := fmt.Sprintf("cmd/conformance/status.md:%d: %s", r.line, r.id)
 		if old, ok := lines[r.id]; ok {
 			t.Errorf("%s: line %d has the same id", at, old)
 		}
@@ -57,11 +57,11 @@ func TestStatus(t *testing.T) {
 	}
 	want := fmt.Sprintf("%d rows work, %d partly, %d not yet.", count["works"], count["partly"], count["not yet"])
 	if head != want {
-		t.Errorf("docs/status.md: its head says %q; the rows say %q", head, want)
+		t.Errorf("cmd/conformance/status.md: its head says %q; the rows say %q", head, want)
 	}
 }
 
-// A statusRow is a row of docs/status.md.
+// A statusRow is a row of cmd/conformance/status.md.
 type statusRow struct {
 	line       int
 	id, status string
@@ -73,10 +73,10 @@ var (
 	statusHead = regexp.MustCompile(`^[0-9]+ rows work`)
 )
 
-// readStatus returns the rows of docs/status.md and the line that counts them.
+// readStatus returns the rows of cmd/conformance/status.md and the line that counts them.
 func readStatus(t *testing.T) (rows []statusRow, head string) {
 	t.Helper()
-	b, err := os.ReadFile("docs/status.md")
+	b, err := os.ReadFile("cmd/conformance/status.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func readStatus(t *testing.T) (rows []statusRow, head string) {
 			continue
 		}
 		if len(cells) != 6 {
-			t.Errorf("docs/status.md:%d: %d cells: want id, feature, status, shown by", n, len(cells)-2)
+			t.Errorf("cmd/conformance/status.md:%d: %d cells: want id, feature, status, shown by", n, len(cells)-2)
 			continue
 		}
 		rows = append(rows, statusRow{
@@ -102,7 +102,7 @@ func readStatus(t *testing.T) (rows []statusRow, head string) {
 	return rows, head
 }
 
-// things are the things that a row of docs/status.md may name:
+// things are the things that a row of cmd/conformance/status.md may name:
 //
 //	pmapi TestReconnect          a test, fuzz target or example of a package; pcp is the root
 //	cmd/pcp script/usage.txtar   a script in its testdata
