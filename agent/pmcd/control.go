@@ -53,7 +53,7 @@ func (a *Agent) controlMetrics() []pmda.Metric {
 	return []pmda.Metric{
 		metric(0, "debug", "debug options of the collector, as bits",
 			"Can be set with pmstore(1). Bits are those of the options that pmdbg -o lists;\n"+
-				"what they have the collector log is told in its manual.",
+				"the collector's manual describes their output.",
 			a.c.Debug, func(v int32) error {
 				a.c.SetDebug(v & debugBits)
 				return nil
@@ -65,8 +65,8 @@ func (a *Agent) controlMetrics() []pmda.Metric {
 			"While it is 1, each PDU that is sent or received is recorded.\n"+
 				"pmcd.control.dumptrace writes that to the log."),
 		metric(11, "tracebufs", "events that the trace keeps",
-			"Of what is traced so many events are kept, those of late. A store forgets those\n"+
-				"that there are.",
+			"The trace keeps this number of the newest events. A store removes the existing\n"+
+				"events.",
 			func() int32 { return int32(a.c.TraceBuffers()) },
 			func(v int32) error { return a.c.SetTraceBuffers(int(v)) }),
 		button(12, "dumptrace", "stores write the trace to the log",
@@ -98,7 +98,7 @@ func (a *Agent) bufferMetrics() []pmda.Metric {
 			{Inst: 8193, Name: "8192+"},
 		},
 		OneLine: "sizes of buffers, in bytes",
-		Help:    "An instance stands for buffers of one size, the last for all that are larger.",
+		Help:    "Each instance is the buffers of one size, the last all larger buffers.",
 	}
 	none := func(int32, int) (pcp.Value, error) { return pcp.Value{}, pmda.ErrNoValue }
 	return []pmda.Metric{{

@@ -167,7 +167,7 @@ func (a *Agent) general() []pmda.Metric {
 	}, {
 		Name: "pmcd.build", Item: 20, Type: pcp.TypeString, Sem: pcp.SemDiscrete,
 		OneLine: "build of the collector",
-		Help:    "What tells packages of one version apart.",
+		Help:    "Distinguishes packages of the same version.",
 		Value: func(int32, int) (pcp.Value, error) {
 			if a.cfg.Build == "" {
 				return text("1")
@@ -177,8 +177,8 @@ func (a *Agent) general() []pmda.Metric {
 	}, {
 		Name: "pmcd.hostname", Item: 21, Type: pcp.TypeString, Sem: pcp.SemDiscrete,
 		OneLine: "name of this host",
-		Help: "The host's own name for itself, or what the collector was told to say. Who\nlooks " +
-			"into a container gets what the host is called there.",
+		Help: "The host's own name, or the name in the collector's options. Clients of a\n" +
+			"container get the name of the container.",
 	}, {
 		Name: "pmcd.sighups", Item: 22, Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: count,
 		OneLine: "SIGHUP signals that the collector got",
@@ -187,13 +187,13 @@ func (a *Agent) general() []pmda.Metric {
 	}, {
 		Name: "pmcd.pid", Item: 23, Type: pcp.TypeU64, Sem: pcp.SemDiscrete,
 		OneLine: "process of the collector",
-		Help:    "Another number than before means that the collector was started anew.",
+		Help:    "A different number means that the collector was restarted.",
 		Value:   func(int32, int) (pcp.Value, error) { return pcp.Uint64Value(uint64(os.Getpid())), nil },
 	}, {
 		Name: "pmcd.seqnum", Item: 24, Type: pcp.TypeU32, Sem: pcp.SemDiscrete,
 		OneLine: "counts changes of the collector's agents",
-		Help: "Goes up with each agent that comes, so that together with pmcd.pid it tells a\n" +
-			"client whether the metrics may be others than before. Storing any value adds\none.",
+		Help: "Increases with each new agent. A client that sees another value here, or of\n" +
+			"pmcd.pid, knows that the metrics may have changed. Storing any value adds one.",
 		Value: func(int32, int) (pcp.Value, error) { return number(a.c.SequenceNumber()) },
 		Store: func(*pmda.Client, int32, int, pcp.Value) error {
 			a.c.AdvanceSequenceNumber() // for any value, as in C
@@ -326,11 +326,11 @@ func (a *Agent) clientMetrics() []pmda.Metric {
 		List:    func(context.Context) ([]pcp.Instance, error) { return a.clientInst, nil },
 		Refresh: a.listClients,
 		OneLine: "the clients of the collector",
-		Help:    "Numbered in the order in which they came.",
+		Help:    "Numbered in the order in which they connected.",
 	}
 	return []pmda.Metric{{
 		Name: "pmcd.client.whoami", Cluster: clusterClient, Item: itemWhoAmI, Type: pcp.TypeString, Sem: pcp.SemDiscrete, InDom: indom,
-		OneLine: "what clients say about themselves",
+		OneLine: "descriptions that clients give of themselves",
 		Help:    "A client sets its own with pmStore(3): usually its host and command line.",
 		Value:   func(_ int32, i int) (pcp.Value, error) { return text(a.whoami[a.byID[a.clients[i].ID]]) },
 	}, {

@@ -36,14 +36,14 @@ const guestMode = 42
 // debugCounters are the files of the directory kvm, in the order of the items. A counter that
 // the kernel does not have is 0.
 var debugCounters = [...]struct{ name, help, long string }{
-	{"efer_reload", "Reloads of the register EFER", "Times that the Extended Feature Enable Register was loaded anew when a guest\nwas entered or left."},
+	{"efer_reload", "Reloads of the register EFER", "Times that the Extended Feature Enable Register was reloaded when a guest\nwas entered or left."},
 	{"exits", "Exits from guests", "Times that a processor left a guest for the hypervisor, for whatever reason."},
 	{"fpu_reload", "Reloads of the floating point unit", "Times that the registers of the floating point unit were loaded when a guest\nwas entered."},
 	{"halt_attempted_poll", "Polls of halted processors", "Times that the kernel, when a virtual processor had halted, polled for a while\nwhether it has to run again, before letting it sleep."},
 	{"halt_exits", "Exits as a processor halted", "Exits from a guest since a virtual processor had executed HLT. There are many\nwhen guests have nothing to do."},
 	{"halt_successful_poll", "Polls of halted processors that paid off", "Polls of a halted virtual processor during which it had to run again, so that\nit did not sleep."},
 	{"halt_wakeup", "Wake-ups of halted processors", "Times that a halted virtual processor was woken up."},
-	{"host_state_reload", "Reloads of the host's state", "Times that registers of the host, such as segments, were saved and loaded anew\nas a guest had used them."},
+	{"host_state_reload", "Reloads of the host's state", "Times that registers of the host, such as segments, were saved and reloaded\nbecause a guest had used them."},
 	{"hypercalls", "Calls of the hypervisor", "Calls of the hypervisor by guests."},
 	{"insn_emulation", "Instructions emulated", "Instructions of guests that the hypervisor emulated, since the processor could\nnot execute them there."},
 	{"insn_emulation_fail", "Instructions that could not be emulated", "Instructions of guests that were to be emulated and could not be."},

@@ -72,7 +72,7 @@ func (tr *tracer) family(cfg *Config) column.Family {
 func traceMetrics(cfg *Config) []column.Metric {
 	count := column.Metric{
 		Name: "kvm.trace.count", Cluster: clusterTrace, Type: pcp.TypeU64, Sem: pcp.SemDiscrete, Units: pcp.Units{DimCount: 1}, From: blockCount,
-		Help: "Number of trace points", Long: "Number of trace points of KVM that the agent is told to count, by the file\nkvm.conf in its directory.",
+		Help: "Number of trace points", Long: "Number of trace points of KVM that the agent counts, from the file kvm.conf in\nits directory.",
 	}
 	names := pmns.New()
 	if err := names.Add(count.Name, pcp.NewPMID(cfg.Domain, clusterTrace, 0)); err != nil {

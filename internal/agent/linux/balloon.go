@@ -76,5 +76,5 @@ var balloonMetrics = []column.Metric{
 	{Name: "hyperv.balloon.added", Cluster: 35, Item: 9, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, From: blockHyperV, Key: "pages_added", Help: "Memory that Hyper-V has added while the guest runs"},
 	{Name: "hyperv.balloon.onlined", Cluster: 35, Item: 8, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, From: blockHyperV, Key: "pages_onlined", Help: "Memory added by Hyper-V that is in use"},
 	{Name: "hyperv.balloon.ballooned", Cluster: 35, Item: 10, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, From: blockHyperV, Key: "pages_ballooned", Help: "Memory that the balloon of Hyper-V has taken"},
-	{Name: "hyperv.balloon.total_committed", Cluster: 35, Item: 11, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, From: blockHyperV, Key: "total_pages_committed", Help: "Memory that the guest has told Hyper-V it is committed to"},
+	{Name: "hyperv.balloon.total_committed", Cluster: 35, Item: 11, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, From: blockHyperV, Key: "total_pages_committed", Help: "Memory that the guest reports to Hyper-V as committed"},
 }

@@ -123,7 +123,7 @@ var diskMetrics = []column.Metric{
 	{Name: "disk.md.read_rawactive", Cluster: 59, Item: 14, Type: pcp.TypeU32, Sem: counter, Units: msec, From: blockMD, Col: diskReadActive, Help: "Time that reads took, summed over them, of each software RAID device"},
 	{Name: "disk.md.write_rawactive", Cluster: 59, Item: 15, Type: pcp.TypeU32, Sem: counter, Units: msec, From: blockMD, Col: diskWriteActive, Help: "Time that writes took, summed over them, of each software RAID device"},
 	{Name: "disk.md.total_rawactive", Cluster: 59, Item: 16, Type: pcp.TypeU32, Sem: counter, Units: msec, From: blockMD, Col: diskTotalActive, Help: "Time that reads and writes took, summed over them, of each software RAID device"},
-	{Name: "disk.md.status", Cluster: 60, Item: 0, Type: pcp.Type32, Sem: instant, From: blockMDStatus, Help: "State of the array, as mdadm --test tells, of each software RAID device"},
+	{Name: "disk.md.status", Cluster: 60, Item: 0, Type: pcp.Type32, Sem: instant, From: blockMDStatus, Help: "State of the array, as reported by mdadm --test, of each software RAID device"},
 	{Name: "disk.md.capacity", Cluster: 59, Item: 17, Type: pcp.TypeU64, Sem: discrete, Units: kbyte, From: blockMDCap, Help: "Size, of each software RAID device"},
 	{Name: "disk.md.discard", Cluster: 59, Item: 18, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockMD, Col: diskDiscard, Help: "Discards, of each software RAID device"},
 	{Name: "disk.md.blkdiscard", Cluster: 59, Item: 19, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockMD, Col: diskBlkDiscard, Help: "Blocks of 512 bytes discarded, of each software RAID device"},

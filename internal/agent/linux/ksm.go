@@ -31,7 +31,7 @@ var ksmMetrics = []column.Metric{
 	{Name: "mem.ksm.full_scans", Cluster: 69, Item: 0, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "full_scans", Help: "Times that all mergeable memory was looked through"},
 	{Name: "mem.ksm.merge_across_nodes", Cluster: 69, Item: 1, Type: pcp.TypeU64, Sem: instant, Key: "merge_across_nodes", Help: "1 if equal pages of different nodes are merged"},
 	{Name: "mem.ksm.pages_shared", Cluster: 69, Item: 2, Type: pcp.TypeU64, Sem: instant, Key: "pages_shared", Help: "Merged pages"},
-	{Name: "mem.ksm.pages_sharing", Cluster: 69, Item: 3, Type: pcp.TypeU64, Sem: instant, Key: "pages_sharing", Help: "Places that the merged pages stand for, beside the first"},
+	{Name: "mem.ksm.pages_sharing", Cluster: 69, Item: 3, Type: pcp.TypeU64, Sem: instant, Key: "pages_sharing", Help: "Places that the merged pages replace, except the first"},
 	{Name: "mem.ksm.pages_to_scan", Cluster: 69, Item: 4, Type: pcp.TypeU64, Sem: instant, Key: "pages_to_scan", Help: "Pages to look at before sleeping"},
 	{Name: "mem.ksm.pages_unshared", Cluster: 69, Item: 5, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "pages_unshared", Help: "Pages looked at that had no equal"},
 	{Name: "mem.ksm.pages_volatile", Cluster: 69, Item: 6, Type: pcp.TypeU64, Sem: instant, Key: "pages_volatile", Help: "Pages that change too fast to be merged"},

@@ -202,7 +202,7 @@ var meminfoMetrics = []column.Metric{
 	{Name: "mem.util.cmafree", Cluster: 1, Item: 69, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "CmaFree", Help: "Free part of the memory reserved for contiguous allocations"},
 	{Name: "mem.util.unaccepted", Cluster: 1, Item: 70, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Unaccepted", Help: "Memory that a confidential guest has not yet accepted"},
 	{Name: "mem.util.zswap", Cluster: 1, Item: 71, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Zswap", Help: "Memory that compressed swap in memory takes"},
-	{Name: "mem.util.zswapped", Cluster: 1, Item: 72, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Zswapped", Help: "Size, before compression, of what is swapped to memory"},
+	{Name: "mem.util.zswapped", Cluster: 1, Item: 72, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Zswapped", Help: "Uncompressed size of the pages swapped to memory"},
 	{Name: "mem.util.shadowcallstack", Cluster: 1, Item: 73, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "ShadowCallStack", Help: "Memory for shadow call stacks of the kernel"},
 	{Name: "mem.util.percpu", Cluster: 1, Item: 74, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Percpu", Help: "Memory that the kernel allocated for each processor"},
 	{Name: "mem.util.kreclaimable", Cluster: 1, Item: 75, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "KReclaimable", Help: "Kernel memory that can be taken back"},

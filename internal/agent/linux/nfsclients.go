@@ -221,7 +221,7 @@ var nfsClientMetrics = []column.Metric{
 	{Name: "nfs4.server.clients.client_id", Cluster: 96, Item: 0, Type: pcp.TypeString, Sem: discrete, From: blockNFSClients, Key: "clientid", Help: "Identifier of each client of the NFS server"},
 	{Name: "nfs4.server.clients.addr", Cluster: 96, Item: 1, Type: pcp.TypeString, Sem: discrete, From: blockNFSClients, Key: "address", Help: "Address of each client of the NFS server"},
 	{Name: "nfs4.server.clients.status", Cluster: 96, Item: 2, Type: pcp.TypeString, Sem: discrete, From: blockNFSClients, Key: "status", Help: "Whether each client of the NFS server is confirmed"},
-	{Name: "nfs4.server.clients.hostname", Cluster: 96, Item: 3, Type: pcp.TypeString, Sem: discrete, From: blockNFSClients, Key: "name", Help: "Host that each client of the NFS server says it is"},
+	{Name: "nfs4.server.clients.hostname", Cluster: 96, Item: 3, Type: pcp.TypeString, Sem: discrete, From: blockNFSClients, Key: "name", Help: "Host name that each client of the NFS server gives itself"},
 	{Name: "nfs4.server.clients.callback_state", Cluster: 96, Item: 4, Type: pcp.TypeString, Sem: discrete, From: blockNFSClients, Key: "callback state", Help: "Whether each client of the NFS server can be called back"},
 	{Name: "nfs4.server.clients.callback_addr", Cluster: 96, Item: 5, Type: pcp.TypeString, Sem: discrete, From: blockNFSClients, Key: "callback address", Help: "Address at which each client of the NFS server is called back"},
 	{Name: "nfs4.server.clients.admin_revoked_states", Cluster: 96, Item: 6, Type: pcp.TypeU64, Sem: instant, From: blockNFSClients, Key: "admin-revoked states", Help: "States that an administrator took from each client of the NFS server"},

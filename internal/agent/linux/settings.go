@@ -32,7 +32,7 @@ func settingsFamily(h *host) column.Family {
 
 // settingsMetrics are the metrics that need no file.
 var settingsMetrics = []column.Metric{
-	{Name: "kernel.all.hz", Cluster: 0, Item: 48, Type: pcp.TypeU32, Sem: discrete, Units: countPerSec, Col: settingHZ, Help: "Clock ticks in a second, as the kernel tells times to programs"},
+	{Name: "kernel.all.hz", Cluster: 0, Item: 48, Type: pcp.TypeU32, Sem: discrete, Units: countPerSec, Col: settingHZ, Help: "Clock ticks per second in the times that the kernel reports to programs"},
 	{Name: "pmda.version", Cluster: 12, Item: 6, Type: pcp.TypeString, Sem: discrete, Col: settingVersion, Help: "Version of the collector that this agent belongs to"},
 	{Name: "swap.in", Cluster: 0, Item: 10, Type: pcp.TypeU32, Sem: counter, Units: count, Help: "Reads from swap; kernels since 2.6 do not count them", Err: pcp.ErrAppVersion},
 	{Name: "swap.out", Cluster: 0, Item: 11, Type: pcp.TypeU32, Sem: counter, Units: count, Help: "Writes to swap; kernels since 2.6 do not count them", Err: pcp.ErrAppVersion},

@@ -24,10 +24,10 @@ const (
 func controls() []control {
 	return []control{
 		controlReload: {
-			"control.reload", "look at all files anew",
-			"Store anything but 0 here to have every folder and file read again with\n" +
-				"the next request. That happens by itself when one changes. 1 means that\n" +
-				"a file is being written and will be looked at again.\n",
+			"control.reload", "read all files again",
+			"Store any number except 0 here and the next request reads every folder and\n" +
+				"file again. The agent also does so when one of them changes. 1 means that\n" +
+				"a file is being written and will be read again.\n",
 		},
 		controlDebug: {
 			"control.debug", "log what the agent does with files",

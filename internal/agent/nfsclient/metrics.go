@@ -73,7 +73,7 @@ func metrics() []column.Metric {
 
 // mountMetrics are the metrics of a mount except those of its operations.
 var mountMetrics = [...]column.Metric{
-	{Name: "nfsclient.export", Cluster: 0, Item: 1, Type: pcp.TypeString, Sem: pcp.SemInstant, Key: "export", Help: "What is mounted, as SERVER:PATH"},
+	{Name: "nfsclient.export", Cluster: 0, Item: 1, Type: pcp.TypeString, Sem: pcp.SemInstant, Key: "export", Help: "Mounted file system, as SERVER:PATH"},
 	{Name: "nfsclient.mountpoint", Cluster: 0, Item: 2, Type: pcp.TypeString, Sem: pcp.SemInstant, Key: "mountpoint", Help: "Where it is mounted"},
 	{Name: "nfsclient.options.string", Cluster: 1, Item: 1, Type: pcp.TypeString, Sem: pcp.SemInstant, Key: "options.string", Help: "All mount options, as the kernel lists them"},
 	{Name: "nfsclient.options.readmode", Cluster: 1, Item: 2, Type: pcp.TypeString, Sem: pcp.SemInstant, Key: "options.readmode", Help: "rw, or ro if it is mounted for reading only"},

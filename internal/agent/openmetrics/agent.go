@@ -22,10 +22,10 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// Domain is the agent's domain unless a configuration says otherwise (OPENMETRICS).
+// Domain is the agent's domain unless a configuration has another (OPENMETRICS).
 const Domain = 144
 
-// A Config says what an agent serves. Zero fields mean the defaults.
+// A Config is the configuration of an agent. Zero fields mean the defaults.
 type Config struct {
 	// Dirs are the folders with files of sources; nil means DefaultDirs of Root. Of two files of the same name the one
 	// in the earlier folder counts.
@@ -39,12 +39,12 @@ type Config struct {
 	// 0 means DefaultTimeout.
 	Timeout  time.Duration
 	Unsorted bool // number new sources in the order in which the file system lists them
-	Debug    bool // log what is read
+	Debug    bool // log each reading of a source
 	// Wait has New wait until all sources have been read once.
 	Wait bool
-	// Limits bound what one source may answer; zero fields mean 64 MB, and lines of 1 MB.
+	// Limits limit the data of one source; zero fields mean 64 MB, and lines of 1 MB.
 	Limits openmetrics.Limits
-	// Memory bounds what is kept of all sources together, in bytes, about; 0 means DefaultMemory. A source that would take
+	// Memory limits the memory for all sources together, in bytes, approximately; 0 means DefaultMemory. A source that would take
 	// more is read in part, unless it has less than its share.
 	Memory int64
 	// Workers is how many sources are read at the same time, and as many again that were late
@@ -279,8 +279,8 @@ func (a *Agent) total(change func(*stats)) {
 	change(&a.totals)
 }
 
-// start begins to read a source unless it is being read, and returns what is closed when that has
-// ended. Called with a.mu held.
+// start begins to read a source unless it is being read, and returns a channel that is closed at the
+// end of the reading. Called with a.mu held.
 func (a *Agent) start(s *source) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -345,7 +345,7 @@ func (a *Agent) wait(ctx context.Context, unread []*source, limit time.Duration)
 // firstWait is how long a request for names waits for new sources. What answers later has names at the next one.
 const firstWait = time.Second
 
-// look is called before requests that are not fetches: what new sources have is to be seen by them.
+// look is called before requests that are not fetches: they must see the metrics of new sources.
 func (a *Agent) look(ctx context.Context) {
 	unread := a.check()
 	now := time.Now()

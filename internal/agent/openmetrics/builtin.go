@@ -22,14 +22,14 @@ const (
 	optTimeout = "timeout"
 )
 
-// Builtin says what the agent is.
+// Builtin describes the agent to the programs that start it.
 func Builtin() builtin.Spec {
 	return builtin.Spec{
 		Name: "openmetrics", Domain: Domain,
 		Program: builtin.Program{
 			Options: []pmda.Option{
-				{Short: 'D', Long: optDebug, Help: "write to the log what is read of each source"},
-				{Short: 'c', Long: optConfig, Arg: "DIR", Help: "folder of sources [config.d]; one that does not begin with / is below $PCP_PMDAS_DIR/ROOT"},
+				{Short: 'D', Long: optDebug, Help: "log each reading of a source"},
+				{Short: 'c', Long: optConfig, Arg: "DIR", Help: "folder of sources [config.d]; a relative path is below $PCP_PMDAS_DIR/ROOT"},
 				{Short: 'n', Long: optNoSort, Help: "do not sort the files of sources"},
 				{Short: 'r', Long: optRoot, Arg: "ROOT", Help: "first part of the names of metrics [openmetrics]"},
 				{Short: 't', Long: optTimeout, Arg: "SECONDS", Help: "how long a source may take to answer [2]"},
@@ -82,8 +82,8 @@ func Builtin() builtin.Spec {
 	}
 }
 
-// stateDir returns the folder for numbers: that of the installation, but for a user's own
-// collector, which cannot write there, one of the user's.
+// stateDir returns the folder for numbers: that of the installation, or a folder of the user
+// if a user's own collector, which cannot write to the first, runs the agent.
 func stateDir(e builtin.Env) string {
 	if os.Geteuid() > 0 && e.Form != builtin.AsDaemon && e.Config.Getenv("PCP_VAR_DIR") == "" {
 		state := e.Config.Getenv("XDG_STATE_HOME")

@@ -45,8 +45,8 @@ func controls() []control {
 		{
 			"debug", debugItem, pcp.TypeU32, pcp.SemDiscrete,
 			pcp.Units{},
-			"whether the agent logs what it reads",
-			"Store 1 to have the agent write to its log what it reads of each source, 0 to\nhave it log no more than problems. Headers of requests, which may hold secrets,\nare not written.",
+			"whether the agent logs its reading of sources",
+			"With 1 the agent logs each reading of a source, with 0 only problems. It does\nnot log headers of requests, which may contain secrets.",
 			nil,
 		},
 		{

@@ -52,7 +52,7 @@ func choose(kind pcp.TextKind, oneLine, help string) (string, error) {
 
 func (a *Agent) indomText(indom pcp.InDom, kind pcp.TextKind) (string, error) {
 	if indom.Serial() == 0 {
-		return choose(kind, "sources", "The files of sources, as parts of names: a path without its suffix, with dots for\nslashes. The instance control stands for all of them together.")
+		return choose(kind, "sources", "The files of sources, as parts of names: a path without its suffix, with dots for\nslashes. The instance control is all of them together.")
 	}
 	cluster := indom.Serial()
 	what := "metrics of"

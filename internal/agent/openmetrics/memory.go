@@ -8,7 +8,7 @@ import (
 // DefaultMemory is how much memory is kept of all sources together, in bytes.
 const DefaultMemory = 256 << 20
 
-// What is kept of a source besides the text itself, in bytes, about. TestMemoryIsCounted compares.
+// The approximate memory of a source besides the text itself, in bytes. TestMemoryIsCounted compares.
 const (
 	seriesCost   = 192 // of a series: its entries in lists, its place in two sets of values
 	instanceCost = 320 // of the name of an instance, its labels
@@ -31,8 +31,8 @@ func (e *memoryError) Error() string {
 	return fmt.Sprintf("the rest is left out: this source takes %d MB, and all sources together may take %d MB", e.source>>20, e.limit>>20)
 }
 
-// take counts n bytes more for a source that has some. When all is used up, a source can have as much as is its share
-// if all had the same, so that one that answers too much takes nothing from others.
+// take counts n bytes more for a source that has some. At the limit a source can still have an equal
+// share, so a source with too much data takes nothing from others.
 func (b *budget) take(have *int64, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +73,7 @@ func costOf(key string) int64 { return seriesCost + int64(len(key)) }
 // nameCost is what an instance takes: its name, that with its number, and its labels.
 func nameCost(name string) int64 { return instanceCost + 3*int64(len(name)) }
 
-// release gives back what was kept of a source whose file has gone, but for the numbers of its names. Called with a.mu and s.mu held,
+// release frees the memory of a source whose file was removed, except the numbers of its names. Called with a.mu and s.mu held,
 // while nothing reads the source.
 func (s *source) release() {
 	b := &s.a.budget

@@ -23,7 +23,7 @@ import (
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // for what had to be finalised, and pools
+	runtime.GC() // for finalizers and pools
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
@@ -58,8 +58,8 @@ func hostile(kind int, w io.Writer, limit int) {
 	}
 }
 
-// TestMemory has 21 sources that answer as much as they can. All of them together are kept within a limit, a source that is well-behaved is read, the others say
-// why they are not read to the end, and when they have gone so has the memory.
+// TestMemory has 21 sources with as much data as possible. All of them together stay within a limit, a well-behaved source is read, the others report
+// why they are not read to the end, and the memory is freed when they are removed.
 func TestMemory(t *testing.T) {
 	const limit, sources = 8 << 20, 21
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +159,7 @@ func TestMemory(t *testing.T) {
 	if a.budget.used > 1<<20 {
 		t.Errorf("%d bytes are counted after they have gone", a.budget.used)
 	}
-	// One that comes again has its numbers.
+	// A source that returns has its old numbers.
 	write("bad0", "/good")
 	settle()
 	s := a.byName["bad0"]
@@ -168,7 +168,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryIsCounted compares what is counted with what is taken.
+// TestMemoryIsCounted compares the counted with the allocated memory.
 func TestMemoryIsCounted(t *testing.T) {
 	for kind := range 7 {
 		var b bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/openmetrics"
 )
 
-// A metric is one name of a source. What it is is decided when it is first seen, and stays.
+// A metric is one name of a source. Its kind is set when it is first seen, and never changes.
 type metric struct {
 	name     string // as the source has it
 	pcpName  string // without the root and the name of the source
@@ -28,7 +28,7 @@ type metric struct {
 	text     bool                   // strings
 }
 
-// comments are what the lines before a sample say. They hold for all samples up to the next comment.
+// comments are the comment lines before a sample. They apply to all samples up to the next comment.
 type comments struct {
 	pcp5 []byte // words of the line, with the keyword
 	help []byte
@@ -113,8 +113,8 @@ func newMetric(id pcp.PMID, name string, pcpLine string, c *comments) (*metric, 
 	return m, nil
 }
 
-// helpText splits the text of a HELP comment as the Python agent does: the first line, and what
-// follows. If nothing does, the first line is all there is to say.
+// helpText splits the text of a HELP comment as the Python agent does: the first line, and the
+// rest. If there is no rest, the first line is also the long text.
 func helpText(s string) (oneLine, help string) {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, `\\`, `\`), `\n`, "\n")
 	s = strings.ToValidUTF8(s, "\ufffd")

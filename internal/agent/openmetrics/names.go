@@ -75,7 +75,7 @@ func openNumbering(path string) (*numbering, error) {
 	return n, nil
 }
 
-// add returns the number of a name, a new one if it has none yet. It returns false if there are
+// add returns the number of a name, a new one if it is not known yet. It returns false if there are
 // limit names already.
 func (n *numbering) add(name string, limit int) (int32, bool) {
 	if i, ok := n.index[name]; ok {
@@ -119,7 +119,7 @@ type record struct {
 	prefixed bool
 }
 
-// record returns what is to be written if something has changed.
+// record returns the record to be written if something has changed.
 func (n *numbering) record() (r record, ok bool) {
 	if !n.changed || n.path == "" {
 		return r, false

@@ -177,7 +177,7 @@ func randomRules(r *rand.Rand) (text string) {
 	return text
 }
 
-// randomText is a text in which most lines make sense. A metric has labels or has none, and no value is too large for
+// randomText is a text in which most lines make sense. A metric has labels or not, and no value is too large for
 // its type: the agent in Python then loses the value that comes next.
 func randomText(r *rand.Rand) string {
 	var b strings.Builder

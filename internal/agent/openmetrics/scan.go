@@ -15,7 +15,7 @@ const (
 	settleTime = 100 * time.Millisecond
 	// fullScan is how often files are looked at too, whose modes may have changed.
 	fullScan = 5 * time.Second
-	// maxDepth and maxFiles bound what is looked at.
+	// maxDepth and maxFiles limit the search.
 	maxDepth = 16
 	maxFiles = 1 << 14
 )
@@ -26,7 +26,7 @@ type folder struct {
 	dirs    []seenDir // it, and all below it
 	scanned time.Time
 	files   []found
-	said    map[string]bool // what was logged of files
+	logged  map[string]bool // files with a logged problem
 }
 
 // A seenDir is a directory as it was read.
@@ -84,14 +84,14 @@ func (f *folder) walk(a *Agent, dir, prefix string, depth int) {
 	if err != nil {
 		f.dirs = append(f.dirs, seenDir{dir, nil, at})
 		if depth > 0 || !os.IsNotExist(err) {
-			f.say(a, dir, err.Error())
+			f.ignore(a, dir, err.Error())
 		}
 		return
 	}
 	f.dirs = append(f.dirs, seenDir{dir, info, at})
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		f.say(a, dir, err.Error())
+		f.ignore(a, dir, err.Error())
 	}
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(dir, e.Name())
@@ -116,9 +116,9 @@ func (f *folder) walk(a *Agent, dir, prefix string, depth int) {
 		name = prefix + strings.TrimSuffix(name, ext)
 		switch {
 		case name == "control":
-			f.say(a, path, "control is the name of the metrics about sources")
+			f.ignore(a, path, "control is the name of the metrics about sources")
 		case !a.sourceName.MatchString(name) || len(name) > maxSourceName:
-			f.say(a, path, "its name cannot be part of the name of metrics")
+			f.ignore(a, path, "its name cannot be part of the name of metrics")
 		default:
 			f.files = append(f.files, found{name, path, script, info})
 		}
@@ -128,13 +128,13 @@ func (f *folder) walk(a *Agent, dir, prefix string, depth int) {
 // maxSourceName is how long the name of a source may be.
 const maxSourceName = 512
 
-// say logs why a file is ignored, once.
-func (f *folder) say(a *Agent, path, why string) {
-	if f.said == nil {
-		f.said = make(map[string]bool)
+// ignore logs why a file is ignored, once.
+func (f *folder) ignore(a *Agent, path, why string) {
+	if f.logged == nil {
+		f.logged = make(map[string]bool)
 	}
-	if !f.said[path] && len(f.said) < 1000 {
-		f.said[path] = true
+	if !f.logged[path] && len(f.logged) < 1000 {
+		f.logged[path] = true
 		a.log.Warn("file is ignored", "file", path, "err", why)
 	}
 }
@@ -176,7 +176,7 @@ func (a *Agent) rescan(now time.Time) {
 		f.scan(a, now)
 		for _, file := range f.files {
 			if here[file.name] {
-				f.say(a, file.path, "there is another source of that name")
+				f.ignore(a, file.path, "there is another source of that name")
 				continue
 			}
 			here[file.name] = true
@@ -207,7 +207,7 @@ func (a *Agent) rescan(now time.Time) {
 func (a *Agent) adopt(f *folder, file found, now time.Time) {
 	cluster, ok := a.clusters.add(file.name, maxClusters)
 	if !ok {
-		f.say(a, file.path, "there are too many sources")
+		f.ignore(a, file.path, "there are too many sources")
 		return
 	}
 	s := a.retired[file.name]

@@ -9,7 +9,7 @@ import (
 
 const nonBlock = 0
 
-// runScript runs no script: whom a file belongs to cannot be told here.
+// runScript runs no script: the owner of a file is not known here.
 func (s *source) runScript(context.Context, func(int) error) ([]byte, error) {
 	return nil, errors.New("scripts are not run on this system")
 }

@@ -23,8 +23,8 @@ const (
 	maxStderr = 64 << 10
 )
 
-// runScript runs the script and returns what it prints. A script that belongs to another user runs as
-// that user if the agent may do so, else not at all.
+// runScript runs the script and returns its output. A script that belongs to another user runs as
+// that user if the agent may do so, and otherwise is not run.
 func (s *source) runScript(ctx context.Context, take func(int) error) ([]byte, error) {
 	f, err := openRegular(s.path)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *source) runScript(ctx context.Context, take func(int) error) ([]byte, e
 		}
 	}
 	if !s.trusted() {
-		// Others can put another file in its place: the one that was looked at is run.
+		// Others can put another file in its place: run the file that was checked.
 		cmd.Path = "/proc/self/fd/3"
 		cmd.ExtraFiles = []*os.File{f}
 	}
@@ -73,11 +73,11 @@ func (s *source) runScript(ctx context.Context, take func(int) error) ([]byte, e
 	return out.Bytes(), nil
 }
 
-// bounded keeps what is written to it, up to a limit.
+// bounded keeps written bytes, up to a limit.
 type bounded struct {
 	bytes.Buffer
 	limit int
-	drop  bool // what is beyond it, in place of failing
+	drop  bool // the excess, instead of failing
 	take  func(n int) error
 }
 

@@ -19,14 +19,14 @@ import (
 	"github.com/go-pcp/pcp/openmetrics"
 )
 
-// A source is a file of the folder: a URL or a script. One goroutine at a time reads it, which alone
-// uses what is not guarded by mu. What is guarded changes only there too, so that it reads without mu.
+// A source is a file of the folder: a URL or a script. One goroutine at a time reads it, and only this
+// goroutine uses the fields that mu does not guard and changes those that it guards, which it therefore reads without mu.
 type source struct {
 	a       *Agent
 	name    string // as part of the names of metrics
 	cluster int
 	path    string
-	dir     string // of those that are read, the one that has it
+	dir     string // the folder of sources that contains it
 	script  bool
 
 	url     *urlFile
@@ -50,7 +50,7 @@ type source struct {
 	owners   []owner // of slots
 	front    values
 	stats    stats
-	complain string // what was logged of it last
+	complain string // the last logged problem
 
 	run     chan struct{} // closed when the reading that runs ends; nil if none runs
 	first   chan struct{} // closed when the first one has ended
@@ -58,7 +58,7 @@ type source struct {
 	tried   time.Time     // when the last reading began
 	slow    bool          // it timed out
 	gone    bool          // the file has gone
-	changed bool          // the file has changed: read it anew for its names
+	changed bool          // the file has changed: read it again for its names
 	listed  fs.FileInfo   // of the file when the folder was read
 }
 
@@ -70,8 +70,8 @@ type stats struct {
 	code         int32
 }
 
-// A series is a name with labels as the text has it. The text is mostly the same each time but for
-// the values, so the series that followed one is tried first for the next line.
+// A series is a name with labels as the text has it. Mostly only values change in a text,
+// so the series that followed the last time is tried first for the next line.
 type series struct {
 	key  string
 	next int32 // in source.series; -1 if unknown
@@ -87,7 +87,7 @@ type owner struct {
 	inst int32
 }
 
-// values are what one reading found, by slot.
+// values are the values of one reading, by slot.
 type values struct {
 	bits  []uint64
 	state []valueState
@@ -186,7 +186,7 @@ func (s *source) debug(msg string, attrs ...any) {
 	}
 }
 
-// An outcome is what a reading came to.
+// An outcome is the result of a reading.
 type outcome struct {
 	code    int32 // of HTTP
 	parse   time.Duration
@@ -384,7 +384,7 @@ func number(word []byte, t pcp.Type) (pcp.Value, valueState) {
 		case pcp.TypeU64:
 			return pcp.Uint64Value(u), present
 		case pcp.TypeU32:
-			return pcp.Uint32Value(uint32(u)), present // what is too large wraps, as in Python
+			return pcp.Uint32Value(uint32(u)), present // a number too large wraps, as in Python
 		}
 	}
 	i, err := strconv.ParseInt(text, 10, 64)

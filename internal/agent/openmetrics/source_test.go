@@ -102,7 +102,7 @@ func TestSteadyState(t *testing.T) {
 	}
 }
 
-// TestChurn has series whose names are new each time: what is kept of them is bounded.
+// TestChurn has series whose names are new each time: the memory for them is limited.
 func TestChurn(t *testing.T) {
 	s := testSource(t)
 	for i := range 200 {
@@ -122,7 +122,7 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// FuzzTexts checks that a source which has read one text reads the next as one that has not does.
+// FuzzTexts checks that a source reads a text the same, whether it has read another before or not.
 func FuzzTexts(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"a 1\nb 2\n", "b 3\na 4\n"},

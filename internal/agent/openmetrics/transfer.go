@@ -49,7 +49,7 @@ func (s *source) transfer(ctx context.Context) (out outcome, err error) {
 	return out, s.get(ctx, cancel, timeout, &out)
 }
 
-// get reads the URL. The reply must begin within the time limit, and go on within it.
+// get reads the URL. The reply must begin within the time limit, and no pause in it may be longer.
 func (s *source) get(ctx context.Context, cancel context.CancelFunc, timeout time.Duration, out *outcome) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.url, nil)
 	if err != nil {
@@ -124,7 +124,7 @@ func local(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// An inflater is what is kept to unpack replies.
+// An inflater has the reusable state for unpacking replies.
 type inflater struct {
 	gzip *gzip.Reader
 }
@@ -188,7 +188,7 @@ func newClient(connections int) *http.Client {
 			return fmt.Errorf("more than %d redirects", maxRedirects)
 		}
 		if first := via[0]; req.URL.Host != first.URL.Host || first.URL.Scheme == "https" && req.URL.Scheme != "https" {
-			// What was meant for one server, tokens for example, is not for another.
+			// Headers meant for one server, for example with tokens, are not for another.
 			for name := range req.Header {
 				switch name {
 				case "Accept", "Accept-Encoding", "User-Agent":

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A urlFile is what a file of the folder says that is not a script: a URL on the first line, then
+// A urlFile is the content of a file of the folder that is not a script: a URL on the first line, then
 // lines with a keyword.
 type urlFile struct {
 	text     string // of the file
@@ -42,7 +42,7 @@ const (
 // metadata describe the metrics that match them.
 type metadata struct {
 	re  *regexp.Regexp
-	pcp []string // as the words of a PCP5 comment, but for the name
+	pcp []string // as the words of a PCP5 comment, except the name
 }
 
 const (
@@ -50,8 +50,8 @@ const (
 	maxRules   = 4096 // of one file
 )
 
-// parseURLFile reads the text of a file. Lines that make no sense are returned as problems, without what a
-// header says, which may be secret.
+// parseURLFile reads the text of a file. Invalid lines are returned as problems, without the values of
+// headers, which may be secret.
 func parseURLFile(text string) (f *urlFile, problems []string, err error) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	f = &urlFile{url: strings.TrimSpace(lines[0]), headers: make(http.Header)}

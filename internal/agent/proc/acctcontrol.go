@@ -20,7 +20,7 @@ var acctControls = [...]control{
 	{
 		name: "acct.control.check_acct_interval", cluster: acctCluster, item: 24, kind: pcp.TypeU32, sem: discrete, units: sec, forRoot: true,
 		help:  "Seconds after which it is checked whether records are still written",
-		long:  "The agent has a process of its own end and sees whether the file grows. If it\ndoes not, the file is opened anew. Only root may store.",
+		long:  "The agent lets a process of its own end and checks whether the file grows. If\nit does not, the file is opened again. Only root may store.",
 		value: func(a *Agent, _ *pmda.Client) pcp.Value { return pcp.Uint32Value(a.machine.acct.get().check) },
 		store: func(a *Agent, _ *pmda.Client, v pcp.Value) error {
 			a.machine.acct.change(func(s *acctSettings) { s.check = v.As(pcp.TypeU32).Uint32() })

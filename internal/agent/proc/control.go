@@ -98,7 +98,7 @@ var controls = [...]control{
 	},
 	{
 		name: "hotproc.control.config", cluster: hotCluster, item: 8, kind: pcp.TypeString,
-		help: "Predicate that says which processes are hot, such as cpuburn > 0.2",
+		help: "Predicate that selects the hot processes, such as cpuburn > 0.2",
 		long: "It compares cpuburn, iodemand, psargs, uname and others with numbers, strings\nand patterns, with && and || and !. Only root may store. An empty text ends it,\nand a mistake is refused. hotproc.conf has it after a start of the agent.",
 		value: func(a *Agent, _ *pmda.Client) pcp.Value {
 			if a.hot.predicate == nil {

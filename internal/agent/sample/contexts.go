@@ -165,7 +165,7 @@ func (a *Agent) contextRows() []row {
 			"A client counts with its first request to this agent.",
 			func() int32 { return c.start }),
 		ctl("end", 125, "clients that have gone",
-			"The collector tells the agent when a client's connection ends.",
+			"The collector notifies the agent when a client's connection ends.",
 			func() int32 { return c.end }),
 	}
 }

@@ -85,9 +85,9 @@ logs when instances change, with 4096 (appl1) when clients come and go, with
 		Value:   constant(pcp.Uint32Value(uint32(os.Getpid()))),
 	}}, {Metric: pmda.Metric{
 		Name: "not_ready", Item: 56, Type: pcp.Type32, Sem: pcp.SemInstant,
-		OneLine: "has the agent be away for some seconds",
-		Help: `After a store of N the agent puts the next request off, answers nothing for N
-seconds, and then says that it is ready again. Fetched, it is 0.`,
+		OneLine: "makes the agent not ready for some seconds",
+		Help: `After a store of N the agent answers the next request with "not ready", is silent for
+N seconds, and then announces that it is ready. A fetch returns 0.`,
 		Value: get32(&a.notReady),
 	}, set: func(v pcp.Value) error {
 		a.notReady, a.awayUntil = v.Int32(), time.Time{}
@@ -99,8 +99,8 @@ seconds, and then says that it is ready again. Fetched, it is 0.`,
 		Value:   get32(&a.errorCode),
 	}, set: set32(&a.errorCode)}, {Metric: pmda.Metric{
 		Name: "error_check", Item: itemErrorCheck, Type: pcp.Type32, Sem: pcp.SemInstant,
-		OneLine: "fails as sample.error_code says",
-		Help:    "With an error code there, a fetch of this metric and of all others asked for with it\nfails so, and so does a request for its descriptor. Else it is 0.",
+		OneLine: "fails with the error in sample.error_code",
+		Help:    "If that metric has an error code, fetches that include this metric fail with it, and\nso does a request for its descriptor. Otherwise the value is 0.",
 		Value: func(int32, int) (pcp.Value, error) {
 			if a.errorCode < 0 {
 				a.fetchErr = pcp.Error(a.errorCode)
@@ -135,8 +135,8 @@ seconds, and then says that it is ready again. Fetched, it is 0.`,
 	}}, {Metric: pmda.Metric{
 		Name: "datasize", Item: 91, Type: pcp.TypeU32, Sem: pcp.SemInstant, Units: pcp.NewUnits(1, 0, 0, pcp.SpaceKByte, 0, 0),
 		OneLine: "memory that the agent's process needs for data",
-		Help: `Kbytes of what was in use when its program last looked for what is not, rounded
-up to whole Mbytes: finer grains show buffers that grow and shrink.`,
+		Help: `Kbytes in use after the last garbage collection, rounded up to whole Mbytes: a
+finer number would show buffers that grow and shrink.`,
 		Value: func(int32, int) (pcp.Value, error) {
 			s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 			metrics.Read(s)
@@ -181,9 +181,9 @@ It has a descriptor and no values.`,
 		Help:    `Its descriptor is that of any 32-bit integer, but it never has a value.`,
 	}}, {Metric: pmda.Metric{
 		Name: "bad.fetch.again", Item: 154, Type: pcp.Type32, Sem: pcp.SemDiscrete,
-		OneLine: "asks to be fetched again, always",
-		Help: `Each fetch answers PM_ERR_AGAIN, as an agent does while what it reads is away
-for a moment.`,
+		OneLine: "always asks to be fetched again",
+		Help: `Each fetch returns PM_ERR_AGAIN, like that of an agent whose source is briefly
+unavailable.`,
 		Value: func(int32, int) (pcp.Value, error) { return pcp.Value{}, pcp.ErrAgain },
 	}}}
 }
@@ -276,8 +276,8 @@ func (a *Agent) updownRows() []row {
 	return []row{{Metric: pmda.Metric{
 		Name: "updown.obs", Item: 164, Type: pcp.Type32, Sem: pcp.SemInstant,
 		OneLine: "a value that goes up, down and up again",
-		Help: `Starts at 0. The metrics below sample.updown.control say how far a step is, after
-how many fetches one is made, and where the value turns.`,
+		Help: `Starts at 0. The metrics below sample.updown.control are the size of a step, the
+number of fetches for each step, and the value at which the direction changes.`,
 		Value: func(int32, int) (pcp.Value, error) { return pcp.Int32Value(u.value()), nil },
 	}}, {Metric: pmda.Metric{
 		Name: "updown.control.repeat", Item: 165, Type: pcp.TypeU32, Sem: pcp.SemInstant,

@@ -89,10 +89,10 @@ func (d *dodgy) value(a *Agent, inst int32) (pcp.Value, error) {
 func (a *Agent) dodgyRows() []row {
 	return []row{{Metric: pmda.Metric{
 		Name: "dodgey.control", Item: 61, Type: pcp.Type32, Sem: pcp.SemDiscrete,
-		OneLine: "how far sample.dodgey.value cannot be relied on",
-		Help: `Up to 5: that many instances have a value; 0 for none, and what is negative is an
-error code that there is instead. More than 5: up to that many fetches pass,
-then chance decides which instances there are, or for one in ten an error.`,
+		OneLine: "how unreliable sample.dodgey.value is",
+		Help: `Up to 5: the number of instances with a value; a negative number is an error code
+that is returned instead. More than 5: after at most this number of fetches the
+instances are chosen at random, or in one of ten cases an error is returned.`,
 		Value: func(int32, int) (pcp.Value, error) { return pcp.Int32Value(a.dodgy.control), nil },
 	}, set: func(v pcp.Value) error {
 		a.dodgy.control = v.Int32()

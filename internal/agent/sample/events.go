@@ -178,8 +178,8 @@ func (a *Agent) eventRows() []row {
 		}}
 	}
 	const help = `"fungus" takes turns of four fetches: no records; one without parameters; two with
-some; and five with all kinds of parameters, one of which says that records
-were missed. "bogus" has one record, each third time two.`
+some; and five with all kinds of parameters, one of which reports missed
+records. "bogus" has one record, each third time two.`
 	rows := []row{
 		{Metric: pmda.Metric{
 			Name: "event.records", Item: itemRecords, Type: pcp.TypeEvent, Sem: pcp.SemInstant, InDom: a.dom.event,

@@ -73,9 +73,9 @@ seconds others. See sample.controller.mirage.`,
 	}
 	d.dodgy = &pmda.InDom{
 		Serial: serialDodgy, List: list(func() []pcp.Instance { return a.dodgy.list }),
-		OneLine: "instances that cannot be relied on",
-		Help: `All of "d1" (1) to "d5" (5), or some, or different ones each time: as
-sample.dodgey.control says.`,
+		OneLine: "unreliable instances",
+		Help: `All of "d1" (1) to "d5" (5), or some, or different ones each time, according to
+sample.dodgey.control.`,
 	}
 	d.dynamic = &pmda.InDom{
 		Serial: serialDynamic, List: list(func() []pcp.Instance { return a.files.list }),
@@ -87,7 +87,7 @@ file is read again when it changes; without it there are none.`,
 	d.many = &pmda.InDom{
 		Serial: serialMany, List: list(func() []pcp.Instance { return a.many }),
 		OneLine: "as many instances as are asked for",
-		Help:    `"i-0" (0) and so on, as many as sample.many.count says.`,
+		Help:    `"i-0" (0) and so on; sample.many.count is their number.`,
 	}
 	a.resetScramble()
 	d.scramble = &pmda.InDom{
@@ -103,7 +103,7 @@ file is read again when it changes; without it there are none.`,
 	d.ghosts = &pmda.InDom{
 		Serial: serialGhosts, List: list(a.ghosts.list),
 		OneLine: "ghosts, of which some can be seen",
-		Help:    "Up to eight instances; sample.ghosts.visible says how many.",
+		Help:    "Up to eight instances; sample.ghosts.visible is their number.",
 	}
 	d.proc = &pmda.InDom{
 		Serial: serialProc, List: list(func() []pcp.Instance { return a.proc.list }),

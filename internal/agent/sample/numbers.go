@@ -154,8 +154,8 @@ func (a *Agent) numberRows() []row {
 	return []row{{Metric: pmda.Metric{
 		Name: "seconds", Item: 2, Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: sec,
 		OneLine: "seconds since the agent started",
-		Help: `Whole seconds. sample.milliseconds says the same in finer steps. It starts over
-when the agent is started anew.`,
+		Help: `Whole seconds. sample.milliseconds is the same time in finer steps. It starts from 0
+when the agent is restarted.`,
 		Value: func(int32, int) (pcp.Value, error) {
 			return pcp.Uint32Value(uint32(a.now.Unix() - a.start.Unix())), nil
 		},
@@ -169,9 +169,8 @@ when the agent is started anew.`,
 	}}, {Metric: pmda.Metric{
 		Name: "load", Item: 4, Type: pcp.Type32, Sem: pcp.SemInstant,
 		OneLine: "a load that is always 42",
-		Help: `The simplest of all metrics, and so the one that examples and tests ask for
-first.`,
-		Value: constant(pcp.Int32Value(42)),
+		Help:    `The simplest of all metrics, and the first one in examples and tests.`,
+		Value:   constant(pcp.Int32Value(42)),
 	}}, {Metric: pmda.Metric{
 		Name: "colour", Item: 5, Type: pcp.Type32, Sem: pcp.SemInstant, InDom: a.dom.colour,
 		OneLine: "saw-teeth for three colours",
@@ -184,7 +183,7 @@ first.`,
 		Name: "drift", Item: 7, Type: pcp.Type32, Sem: pcp.SemInstant,
 		OneLine: "a random walk",
 		Help: `Starts near 200 and moves by up to 49 with each fetch, in the same direction for
-some time; never below 0. A store sets where it goes on.`,
+some time; never below 0. A store sets the value.`,
 		Value: func(int32, int) (pcp.Value, error) {
 			a.drift = max(a.drift+a.sign*(a.rand.next()%50), 0)
 			if a.rand.next()%100 < 20 {
@@ -195,7 +194,7 @@ some time; never below 0. A store sets where it goes on.`,
 	}, set: set32(&a.drift)}, {Metric: pmda.Metric{
 		Name: "step", Item: 8, Type: pcp.Type32, Sem: pcp.SemInstant, Units: count,
 		OneLine: "goes up every 30 seconds",
-		Help:    "By 20, or what was stored: all steps since the agent started are as high.",
+		Help:    "By 20, or by the stored number, which also changes earlier steps.",
 		Value:   step,
 	}, set: set32(&a.step)}, {Metric: pmda.Metric{
 		Name: "step_counter", Item: 63, Type: pcp.Type32, Sem: pcp.SemCounter, Units: count,
@@ -341,7 +340,7 @@ func (a *Agent) negativeRows() []row {
 				Name: "negative." + sem.name + "." + name, Item: 141 + 4*i + n, Type: typ, Sem: sem.sem,
 				OneLine: "goes up by 1 from below 0",
 				Help: `Starts at -10000 and goes up with each fetch. The number is the same for the three
-semantics. A store sets where it goes on.`,
+semantics. A store sets the value.`,
 				Value: func(int32, int) (pcp.Value, error) { return value(), nil },
 			}, set: set})
 		}

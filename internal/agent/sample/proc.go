@@ -120,7 +120,7 @@ process that has gone does not give its number back.`,
 		Name: "proc.time", Item: itemProcTime, Type: pcp.TypeU64, Sem: pcp.SemCounter, InDom: a.dom.proc,
 		Units:   pcp.NewUnits(0, 1, 0, 0, pcp.TimeMsec, 0),
 		OneLine: "milliseconds since the process started",
-		Help:    `Elapsed time, not that of a processor. A process that comes anew starts at 0.`,
+		Help:    `Elapsed time, not processor time. A new process starts at 0.`,
 		Value: value(func(p *process) pcp.Value {
 			return pcp.Uint64Value(uint64(time.Since(p.start).Milliseconds()))
 		}),

@@ -149,9 +149,9 @@ func (a *Agent) table(cfg Config, instances []pcp.Instance) (*pmda.Table, error)
 			},
 			{
 				Name: "txmon.control.level", Item: 4, Type: pcp.TypeU32, Sem: pcp.SemInstant,
-				OneLine: "what is recorded",
-				Help: "Says what programs record: 0 nothing, 1 counts of transactions, 2 the times\n" +
-					"they took as well. A value can be stored.",
+				OneLine: "level of recording",
+				Help: "Programs record nothing with 0, the counts of transactions with 1, and also\n" +
+					"their times with 2. A value can be stored.",
 				Value: func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(uint32(a.seg.level())), nil },
 				Store: func(_ *pmda.Client, _ int32, _ int, v pcp.Value) error {
 					level := int32(v.Uint32())

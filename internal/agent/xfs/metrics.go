@@ -118,10 +118,10 @@ func statMetrics(stats []stat, device bool) []column.Metric {
 
 // controlMetrics are the metrics for stores.
 var controlMetrics = []column.Metric{
-	{Name: "xfs.control.reset", Cluster: clusterAll, Item: itemReset, Type: pcp.TypeU32, Sem: pcp.SemDiscrete, Help: "Sets all counters of XFS to 0 when a number is stored", Long: "The value is always 0. Storing a number that is not negative has the kernel\n" +
-		"set the counters of all XFS file systems to 0, but for xfs.vnodes.active, which\n" +
-		"counts what there is. The agent must be allowed to write to the kernel's file\n" +
-		"stats_clear, which takes root."},
+	{Name: "xfs.control.reset", Cluster: clusterAll, Item: itemReset, Type: pcp.TypeU32, Sem: pcp.SemDiscrete, Help: "Sets all counters of XFS to 0 when a number is stored", Long: "The value is always 0. Storing a number that is not negative makes the kernel\n" +
+		"set the counters of all XFS file systems to 0, except xfs.vnodes.active, which\n" +
+		"is the present number. The agent must be allowed to write to the kernel's file\n" +
+		"stats_clear, which requires root."},
 }
 
 // The subtrees of names in their order, without xfs. or xfs.perdev.
@@ -173,7 +173,7 @@ var trees = []tree{
 // replaced by the name of the trees.
 var treeOps = [...]struct{ name, help, long string }{
 	{"lookup", "Lookups in TREES", "Lookups of a record in TREES. Each goes from the root to a leaf."},
-	{"compare", "Comparisons of records in TREES", "Keys that were compared while records were looked up in TREES. Divided by the lookups this says how deep the search goes."},
+	{"compare", "Comparisons of records in TREES", "Keys that were compared while records were looked up in TREES. Divided by the lookups this shows the depth of the search."},
 	{"insrec", "Records inserted in TREES", "Records that were inserted in TREES, those of inner levels included."},
 	{"delrec", "Records deleted from TREES", "Records that were deleted from TREES, those of inner levels included."},
 	{"newroot", "Levels added to TREES", "Times that a root was full and a level was added above it, in TREES."},
