@@ -68,7 +68,7 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The reader prints what is stored; that b.u32 and e.u64 have no sign is in the schema.
+	// The reader prints the stored numbers; the schema has the unsigned types of b.u32 and e.u64.
 	want := []string{
 		"a.s64=-5", "b.u32=-2147483648", "c.text[é]=x\ny", "d.double=0.1", "d.float=1.5", "e.u64=-9223372036854775808", "f.s32=-7", "f.s32#2=8",
 		"timestamp=1700000000000000250",
