@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -73,7 +72,7 @@ func (r *Recorder) Control(ctx context.Context, q *wire.LogControl) (*pcp.Result
 	}
 	change := q.Control == wire.LogMandatory || q.Control == wire.LogAdvisory
 	if change {
-		r.change(ctx, q)
+		r.plan.apply(ctx, r.c, q, time.Now())
 	} else if q.Control != wire.LogEnquire {
 		return nil, pcp.ErrIPC
 	}
@@ -81,7 +80,7 @@ func (r *Recorder) Control(ctx context.Context, q *wire.LogControl) (*pcp.Result
 	for i := range q.Metrics {
 		m := &q.Metrics[i]
 		if change {
-			r.printf("  metric: %s", r.allNames(ctx, m.PMID))
+			r.log.printf("  metric: %s", r.allNames(ctx, m.PMID))
 		}
 		res.AddSet(m.PMID)
 		insts, err := m.Insts, error(nil)
@@ -91,7 +90,7 @@ func (r *Recorder) Control(ctx context.Context, q *wire.LogControl) (*pcp.Result
 		if err != nil {
 			res.Sets[i].Err = pcp.Code(err)
 			if change {
-				r.printf(": %v [request failed]\n", pcp.Code(err))
+				r.log.printf(": %v [request failed]\n", pcp.Code(err))
 			}
 			continue
 		}
@@ -117,22 +116,22 @@ func (r *Recorder) allNames(ctx context.Context, id pcp.PMID) string {
 
 // told logs the result for an instance, number j of n in a request.
 func (r *Recorder) told(ctx context.Context, q *wire.LogControl, id pcp.PMID, inst int32, j, n int, v wire.LogValue) {
-	found := r.find(id, inst)
+	found := r.plan.find(id, inst)
 	switch {
 	case found != nil && found.desc.InDom != pcp.InDomNull:
 		if j == 0 {
-			r.printf("\n")
+			r.log.printf("\n")
 		}
 		if name, err := r.c.NameInDom(ctx, found.desc.InDom, inst); err == nil {
-			r.printf("    instance: %s", name)
+			r.log.printf("    instance: %s", name)
 		} else {
-			r.printf("    instance: #%d", inst)
+			r.log.printf("    instance: #%d", inst)
 		}
 	case n > 1 || inst != pcp.InNull:
 		if j == 0 {
-			r.printf("\n")
+			r.log.printf("\n")
 		}
-		r.printf("    instance: #%d", inst)
+		r.log.printf("    instance: #%d", inst)
 	}
 	mask, want, delta := wire.LogBitMandatory, wire.LogValue(0), int32(0)
 	if q.State != wire.LogMaybe {
@@ -146,23 +145,14 @@ func (r *Recorder) told(ctx context.Context, q *wire.LogControl, id pcp.PMID, in
 		}
 	}
 	if v&mask != want || v.Delta() != delta {
-		r.printf(" [request failed]")
+		r.log.printf(" [request failed]")
 	}
-	r.printf("\n")
+	r.log.printf("\n")
 }
 
 // value returns the state of an instance.
 func (r *Recorder) value(id pcp.PMID, inst int32) wire.LogValue {
-	var v wire.LogValue
-	if q := r.find(id, inst); q != nil {
-		v = v.WithDelta(int32(q.task.Interval.Milliseconds()))
-		if q.task.State.On {
-			v |= wire.LogBitOn
-		}
-		if q.task.State.Mandatory {
-			v |= wire.LogBitMandatory
-		}
-	}
+	v := r.plan.state(id, inst)
 	m := r.written[id]
 	if m == nil {
 		return v
@@ -278,166 +268,4 @@ func without(a, b []int32) []int32 {
 		}
 	}
 	return left
-}
-
-// change executes the change of a request.
-func (r *Recorder) change(ctx context.Context, q *wire.LogControl) {
-	var s conf.Statement
-	s.State.On = q.State == wire.LogOn
-	if q.Control == wire.LogMandatory {
-		s.State.Maybe = q.State == wire.LogMaybe
-		s.State.Mandatory = !s.State.Maybe
-	}
-	if s.State.On {
-		s.Interval = time.Duration(q.Delta) * time.Millisecond
-	}
-	if s.State.Mandatory && s.State.Maybe {
-		return
-	}
-	// Metrics recorded once need a task of their own: that of an earlier request is done.
-	var t *task
-	for _, old := range r.tasks {
-		if s.Interval != 0 && old.Statement == s {
-			t = old
-			break
-		}
-	}
-	fresh := t == nil
-	if fresh {
-		t = newTask(s)
-	}
-	for i := range q.Metrics {
-		if m := &q.Metrics[i]; m.Err >= 0 {
-			r.changeMetric(ctx, t, m)
-		}
-	}
-	r.tasks = slices.DeleteFunc(r.tasks, func(x *task) bool { return x != t && len(x.groups) == 0 })
-	if fresh && len(t.groups) > 0 {
-		r.tasks = slices.Insert(r.tasks, 0, t)
-		t.due = time.Time{}
-		if s.State.On {
-			t.due = time.Now()
-		}
-	}
-}
-
-// changeMetric changes the recording of a metric to the state of task t.
-func (r *Recorder) changeMetric(ctx context.Context, t *task, m *wire.LogMetric) {
-	state := t.State
-	keep := state.On || state.Mandatory // otherwise the metric is not recorded
-	have := r.requests[m.PMID]
-	if len(have) == 0 {
-		if keep {
-			r.addMetric(ctx, t, m)
-		}
-		return
-	}
-	desc := have[0].desc
-	if desc.InDom != pcp.InDomNull && len(m.Insts) > 0 {
-		if slices.ContainsFunc(have, func(q *request) bool { return q.insts == nil }) {
-			return // a profile cannot exclude single instances
-		}
-		for _, inst := range m.Insts {
-			r.changeInstance(ctx, t, desc, inst)
-		}
-		return
-	}
-	mandatory := slices.ContainsFunc(have, func(q *request) bool { return q.task.State.Mandatory })
-	if mandatory && !state.Mandatory && !state.Maybe {
-		return
-	}
-	if state.Maybe && !mandatory && desc.InDom != pcp.InDomNull {
-		return // advisory states stay
-	}
-	for _, q := range slices.Clone(have) {
-		r.remove(q)
-	}
-	if keep {
-		r.enter(ctx, t, desc, nil)
-	}
-}
-
-// changeInstance changes the recording of an instance of a metric that is recorded
-// with some instances.
-func (r *Recorder) changeInstance(ctx context.Context, t *task, desc pcp.Desc, inst int32) {
-	if q := r.find(desc.PMID, inst); q != nil {
-		if q.task == t || conflict(q.task.State, t.State) != "" {
-			return
-		}
-		old := q.task
-		old.groups = displace(old.groups, q)
-		q.insts = slices.DeleteFunc(q.insts, func(i int32) bool { return i == inst })
-		if len(q.insts) > 0 {
-			old.groups = place(old.groups, q)
-		} else {
-			r.forget(q)
-			old.forget(r, desc.PMID)
-		}
-	}
-	if !t.State.On && !t.State.Mandatory {
-		return
-	}
-	for _, q := range r.requests[desc.PMID] {
-		if q.task == t {
-			t.groups = displace(t.groups, q)
-			q.insts = append(q.insts, inst)
-			slices.Sort(q.insts)
-			t.groups = place(t.groups, q)
-			return
-		}
-	}
-	r.enter(ctx, t, desc, []int32{inst})
-}
-
-// addMetric adds a metric that is not recorded to a task. If the collector does not have
-// it, the answer to the request reports that.
-func (r *Recorder) addMetric(ctx context.Context, t *task, m *wire.LogMetric) {
-	d, err := r.c.LookupDesc(ctx, m.PMID)
-	if err != nil {
-		return
-	}
-	var insts []int32
-	if d.InDom != pcp.InDomNull && len(m.Insts) > 0 {
-		insts = slices.Clone(m.Insts)
-		slices.Sort(insts)
-		insts = slices.Compact(insts)
-	}
-	r.enter(ctx, t, d, insts)
-}
-
-// enter adds a metric, or some instances of it, to a task.
-func (r *Recorder) enter(ctx context.Context, t *task, d pcp.Desc, insts []int32) {
-	if _, ok := t.byID[d.PMID]; !ok {
-		name, err := r.c.NameID(ctx, d.PMID)
-		if err != nil {
-			return
-		}
-		t.add(name, d)
-	}
-	r.request(t, d, insts)
-	t.valid++
-}
-
-// remove removes a request.
-func (r *Recorder) remove(q *request) {
-	t := q.task
-	t.groups = displace(t.groups, q)
-	r.forget(q)
-	t.forget(r, q.desc.PMID)
-}
-
-// forget removes a metric that is no longer recorded from a task.
-func (t *task) forget(r *Recorder, id pcp.PMID) {
-	if slices.ContainsFunc(r.requests[id], func(q *request) bool { return q.task == t }) {
-		return
-	}
-	list := t.metrics
-	t.metrics, t.derived = nil, 0
-	clear(t.byName)
-	clear(t.byID)
-	for _, m := range list {
-		if m.desc.PMID != id {
-			t.add(m.name, m.desc)
-		}
-	}
 }

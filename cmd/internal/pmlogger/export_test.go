@@ -12,7 +12,7 @@ func (r *Recorder) Hold(bytes int64) { r.hold = bytes }
 
 // Sample takes a sample of each task.
 func (r *Recorder) Sample(ctx context.Context) error {
-	for _, t := range r.tasks {
+	for _, t := range r.plan.tasks {
 		if err := r.sample(ctx, t, time.Time{}, 0); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (r *Recorder) Last() pcp.Timestamp { return r.last }
 
 // WriteAt is WriteAgain at another time.
 func (r *Recorder) WriteAt(ctx context.Context, at pcp.Timestamp) error {
-	t := r.tasks[len(r.tasks)-1]
+	t := r.plan.tasks[len(r.plan.tasks)-1]
 	r.res.Time = at
 	if _, err := r.write(ctx, t, t.groups[len(t.groups)-1], 0); err != nil {
 		return err

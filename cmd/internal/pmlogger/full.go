@@ -25,7 +25,7 @@ func (r *Recorder) roomFor() (bool, error) {
 		return err == nil, err
 	}
 	if r.dropped++; r.dropped == 1 {
-		r.printf("%s: %d bytes wait in memory for space, samples are dropped from now on\n", r.name, r.w.Held())
+		r.log.printf("%s: %d bytes wait in memory for space, samples are dropped from now on\n", r.name, r.w.Held())
 	}
 	return false, nil
 }
@@ -40,7 +40,7 @@ func (r *Recorder) noted(err error) error {
 	case err == nil:
 		if r.full {
 			r.full = false
-			r.printf("%s: there is space again for archive %s at %s, %d samples were dropped\n", r.name, r.cfg.Archive, time.Now().Format(time.ANSIC), r.dropped)
+			r.log.printf("%s: there is space again for archive %s at %s, %d samples were dropped\n", r.name, r.cfg.Archive, time.Now().Format(time.ANSIC), r.dropped)
 			r.dropped = 0
 		}
 		return nil
@@ -49,7 +49,7 @@ func (r *Recorder) noted(err error) error {
 	}
 	if !r.full {
 		r.full = true
-		r.printf("%s: Error: %v\n%s: the recorder goes on, and writes when there is space again\n", r.name, err, r.name)
+		r.log.printf("%s: Error: %v\n%s: the recorder goes on, and writes when there is space again\n", r.name, err, r.name)
 	}
 	if r.cfg.Full != nil {
 		r.cfg.Full(err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 )
 
 // metric writes the metadata of a metric of a task if the archive lacks them.
@@ -99,14 +98,7 @@ func (r *Recorder) names(ctx context.Context, id pcp.PMID) []string {
 	if err != nil {
 		names = nil
 	}
-	for _, t := range r.tasks {
-		for _, m := range t.metrics {
-			if m.desc.PMID == id && !slices.Contains(names, m.name) {
-				names = append(names, m.name)
-			}
-		}
-	}
-	return names
+	return r.plan.names(names, id)
 }
 
 // putLabels writes the current labels. A collector that does not support labels
@@ -237,12 +229,12 @@ func (r *Recorder) eventMetric(ctx context.Context, id pcp.PMID) error {
 	names, err := r.c.NameAll(ctx, id)
 	if err != nil {
 		names = []string{"event_param." + id.String()}
-		r.printf("Warning: metric %v has no name, using %s\n", id, names[0])
+		r.log.printf("Warning: metric %v has no name, using %s\n", id, names[0])
 	}
 	d, err := r.c.LookupDesc(ctx, id)
 	if err != nil {
 		d = pcp.Desc{PMID: id, Type: pcp.TypeAggregate, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}
-		r.printf("Warning: metric %s (%v) has no descriptor, using a default one\n", names[0], id)
+		r.log.printf("Warning: metric %s (%v) has no descriptor, using a default one\n", names[0], id)
 	}
 	r.written[id] = &logged{desc: d}
 	return r.putDesc(d, names)
@@ -254,9 +246,9 @@ var errChanged = errors.New("metrics are not what they were before the collector
 // validate checks that the metrics of all tasks are unchanged, when the
 // collector or one of its agents has restarted.
 func (r *Recorder) validate(ctx context.Context) error {
-	r.printf("%s: Validating metrics after PMCD state changed at %s\n", r.name, time.Now().Format(time.ANSIC))
+	r.log.printf("%s: Validating metrics after PMCD state changed at %s\n", r.name, time.Now().Format(time.ANSIC))
 	bad := false
-	for _, t := range r.tasks {
+	for _, t := range r.plan.tasks {
 		if len(t.metrics) == 0 {
 			continue
 		}
@@ -280,7 +272,7 @@ func (r *Recorder) validate(ctx context.Context) error {
 		}
 	}
 	if bad {
-		r.printf("One or more configured metrics have changed after pmcd state change. Exiting\n")
+		r.log.printf("One or more configured metrics have changed after pmcd state change. Exiting\n")
 		return errChanged
 	}
 	return nil
@@ -294,7 +286,7 @@ func (r *Recorder) same(ctx context.Context, m taskMetric, id pcp.PMID) bool {
 			err = pcp.ErrName
 		}
 		if err != nil {
-			r.printf("Error looking up %s: Reason: %v\n", m.name, pcp.Code(err))
+			r.log.printf("Error looking up %s: Reason: %v\n", m.name, pcp.Code(err))
 			return false
 		}
 		id = ids[0]
@@ -302,7 +294,7 @@ func (r *Recorder) same(ctx context.Context, m taskMetric, id pcp.PMID) bool {
 	same := true
 	differ := func(format string, args ...any) {
 		same = false
-		r.printf(format, args...)
+		r.log.printf(format, args...)
 	}
 	old := m.desc
 	if id != old.PMID {
@@ -326,76 +318,4 @@ func (r *Recorder) same(ctx context.Context, m taskMetric, id pcp.PMID) bool {
 		differ("Units of metric \"%s\" has changed from %v to %v\n", m.name, old.Units, now.Units)
 	}
 	return same
-}
-
-// newNames records metrics that have appeared below names of the configuration.
-func (r *Recorder) newNames(ctx context.Context) {
-	for _, x := range r.roots {
-		names, _, err := r.leaves(ctx, x.name)
-		if err != nil {
-			continue // it may come back
-		}
-		for _, name := range names {
-			ids, err := r.c.LookupName(ctx, name)
-			if err != nil || ids[0] == pcp.PMIDNull || len(r.requests[ids[0]]) > 0 {
-				continue
-			}
-			d, err := r.c.LookupDesc(ctx, ids[0])
-			if err != nil {
-				continue
-			}
-			r.adopt(conf.Statement{State: x.State, Interval: x.Interval}, name, d)
-		}
-	}
-}
-
-// adopt starts recording a metric while the recorder runs.
-func (r *Recorder) adopt(s conf.Statement, name string, d pcp.Desc) {
-	t := r.task(s)
-	if _, ok := t.byName[name]; !ok {
-		t.add(name, d)
-	}
-	r.request(t, d, nil)
-	t.valid++
-	if t.due.IsZero() {
-		r.schedule(t, time.Now())
-	}
-}
-
-// reportSize logs the size of a task's records.
-func (r *Recorder) reportSize(t *task, bytes int64, metrics int) {
-	if metrics > 1 {
-		r.printf("\nGroup [%d metrics", metrics)
-		if t.derived > 0 {
-			r.printf(", %d derived", t.derived)
-		}
-		r.printf("] {\n")
-	} else {
-		r.printf("\nMetric ")
-	}
-	for _, g := range t.groups {
-		for _, id := range g.ids {
-			name := id.String()
-			if i, ok := t.byID[id]; ok {
-				name = t.metrics[i].name
-			}
-			if metrics > 1 {
-				name = "\t" + name + "\n"
-			}
-			r.printf("%s", name)
-		}
-	}
-	if metrics > 1 {
-		r.printf("}")
-	}
-	if t.Interval == 0 {
-		r.printf(" logged once: %d bytes\n", bytes)
-		return
-	}
-	if s := t.Interval.Seconds(); t.Interval%time.Second == 0 {
-		r.printf(" logged every %d sec: %d bytes ", int64(s), bytes)
-	} else {
-		r.printf(" logged every %.3f sec: %d bytes ", s, bytes)
-	}
-	r.printf("or %.2f Mbytes/day\n", float64(bytes)*24*60*60/(1024*1024*t.Interval.Seconds()))
 }

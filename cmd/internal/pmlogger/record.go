@@ -145,7 +145,7 @@ func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed in
 	}
 	if r.cfg.Report && !t.sized && metrics > 0 {
 		t.sized = true
-		r.reportSize(t, bytes, metrics)
+		t.reportSize(r.log, bytes, metrics)
 	}
 	return r.limits()
 }
@@ -186,7 +186,7 @@ func (r *Recorder) newVolume(why string) error {
 	r.bytes += at
 	r.samples = 0
 	vol, _, _ := r.w.Position()
-	r.printf("New log volume %d, via %s at %s\n", vol, why, time.Now().Format(time.ANSIC))
+	r.log.printf("New log volume %d, via %s at %s\n", vol, why, time.Now().Format(time.ANSIC))
 	return nil
 }
 
@@ -246,8 +246,8 @@ func (r *Recorder) disconnected(err error) {
 	for _, m := range r.written {
 		m.available = nil
 	}
-	r.printf("%s: Error: %v\n", r.name, pcp.Code(err))
-	r.printf("%s: Lost connection to PMCD on \"%s\" at %s\n", r.name, r.host, time.Now().Format(time.ANSIC))
+	r.log.printf("%s: Error: %v\n", r.name, pcp.Code(err))
+	r.log.printf("%s: Lost connection to PMCD on \"%s\" at %s\n", r.name, r.host, time.Now().Format(time.ANSIC))
 }
 
 // reconnect restores a lost connection. Values before and after are not related:
@@ -257,7 +257,7 @@ func (r *Recorder) reconnect(ctx context.Context) error {
 		return err
 	}
 	r.lost = false
-	r.printf("%s: re-established connection to PMCD on \"%s\" at %s\n", r.name, r.host, time.Now().Format(time.ANSIC))
+	r.log.printf("%s: re-established connection to PMCD on \"%s\" at %s\n", r.name, r.host, time.Now().Format(time.ANSIC))
 	if err := r.validate(ctx); err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (r *Recorder) write(ctx context.Context, t *task, g *group, changes wire.St
 	res := &r.res
 	if res.Time.Compare(r.last) < 0 {
 		// A clock was set back. Records of an archive are in order of time.
-		r.printf("%s: the time of the collector went back by %.6f sec, the record has the time of the last one\n", r.name, r.last.Sub(res.Time))
+		r.log.printf("%s: the time of the collector went back by %.6f sec, the record has the time of the last one\n", r.name, r.last.Sub(res.Time))
 		res.Time = r.last
 	}
 	if mark := r.last.Add(archive.MarkGap); changes&wire.AddAgent != 0 && res.Time.Compare(mark) < 0 {
@@ -438,7 +438,7 @@ func (r *Recorder) changed(ctx context.Context, changes wire.State) error {
 		}
 	}
 	if changes&wire.NamesChange != 0 {
-		r.newNames(ctx)
+		r.compiler().discover(ctx)
 	}
 	if changes&wire.AddAgent == 0 {
 		return nil
@@ -463,7 +463,7 @@ func (r *Recorder) prepare(g *group) ([]pcp.PMID, error) {
 	for i := range r.res.Sets {
 		s := &r.res.Sets[i]
 		r.ids = append(r.ids, s.PMID)
-		if t := r.typeOf(s.PMID); t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
+		if t := r.plan.typeOf(s.PMID); t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
 			for _, v := range s.Values {
 				records, err := v.As(t).EventRecords()
 				if err != nil {
@@ -481,12 +481,4 @@ func (r *Recorder) prepare(g *group) ([]pcp.PMID, error) {
 		s.PMID = s.PMID.Logged()
 	}
 	return events, nil
-}
-
-// typeOf returns the type of a recorded metric.
-func (r *Recorder) typeOf(id pcp.PMID) pcp.Type {
-	if q := r.requests[id]; len(q) > 0 {
-		return q[0].desc.Type
-	}
-	return pcp.TypeUnknown
 }

@@ -65,12 +65,8 @@ type Recorder struct {
 	host string
 	name string // program name in messages
 
-	tasks    []*task
-	roots    []root
-	requests map[pcp.PMID][]*request
-	entries  int                 // number of requests
-	buckets  int                 // size of C's hash table
-	known    map[string]pcp.Desc // by name, while a configuration is read
+	log  journal
+	plan *plan
 
 	w       *archive.Writer
 	written map[pcp.PMID]*logged
@@ -121,7 +117,7 @@ func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Recorder, error) {
 	}
 	return &Recorder{
 		cfg: cfg, c: c, host: host, name: "pmlogger", hold: cmp.Or(cfg.Hold, holdBytes),
-		requests: make(map[pcp.PMID][]*request),
+		log: journal{cfg.Log}, plan: newPlan(),
 		written:  make(map[pcp.PMID]*logged),
 		indoms:   make(map[pcp.InDom]*loggedInDom),
 		labels:   make(map[labelKey]bool),
@@ -131,11 +127,14 @@ func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Recorder, error) {
 	}, nil
 }
 
-func (r *Recorder) printf(format string, args ...any) { fmt.Fprintf(r.cfg.Log, format, args...) }
+// A journal takes the messages of a recorder.
+type journal struct{ w io.Writer }
+
+func (j journal) printf(format string, args ...any) { fmt.Fprintf(j.w, format, args...) }
 
 // warn logs a problem at a place in the configuration.
-func (r *Recorder) warn(p conf.Place, msg string) {
-	r.printf("Warning [%s, line %d]\n%s\n", p.File, p.Line, msg)
+func (j journal) warn(p conf.Place, msg string) {
+	j.printf("Warning [%s, line %d]\n%s\n", p.File, p.Line, msg)
 }
 
 // lost reports whether an error means that the connection to the collector is lost.
@@ -145,15 +144,23 @@ func lost(err error) bool { return errors.Is(err, pcp.ErrIPC) }
 // and recorded if they appear later below an existing name. The error is a *conf.Error for
 // a mistake.
 func (r *Recorder) Configure(ctx context.Context, config io.Reader, name string) ([]conf.Access, error) {
-	r.known = make(map[string]pcp.Desc)
-	defer func() { r.known = nil }()
+	k := r.compiler()
 	return conf.Parse(config, name, r.cfg.Interval, func(s conf.Statement, m conf.Metric) error {
-		return r.configure(ctx, s, m)
+		return k.add(ctx, s, m)
 	})
 }
 
+// compiler returns a compiler of configurations for the plan.
+func (r *Recorder) compiler() *compiler {
+	k := &compiler{c: r.c, plan: r.plan, log: r.log}
+	if r.cfg.Meant != nil {
+		k.meant = func(ctx context.Context, name string) string { return r.cfg.Meant(ctx, r.c, name) }
+	}
+	return k
+}
+
 // Empty reports whether there is nothing to record.
-func (r *Recorder) Empty() bool { return len(r.tasks) == 0 }
+func (r *Recorder) Empty() bool { return len(r.plan.tasks) == 0 }
 
 // zone asks the collector for its time and time zone.
 func (r *Recorder) zone(ctx context.Context) (t pcp.Timestamp, zone, info string, ok bool) {
@@ -234,28 +241,12 @@ func (r *Recorder) Run(ctx context.Context) error {
 	return errors.Join(err, r.finish(after))
 }
 
-// start schedules the tasks: those of one sample at once, the others a little later,
-// so that metrics recorded once are first.
+// start schedules the tasks and the next volume.
 func (r *Recorder) start(now time.Time) {
 	r.started = now
-	for _, t := range r.tasks {
-		r.schedule(t, now)
-	}
+	r.plan.start(now)
 	if d := r.cfg.Volume.Time; d > 0 {
 		r.volume = now.Add(d)
-	}
-}
-
-// blink is the delay of the first samples after those taken once.
-const blink = 20 * time.Millisecond
-
-func (r *Recorder) schedule(t *task, now time.Time) {
-	if t.valid == 0 || !t.State.On {
-		return
-	}
-	t.due = now
-	if t.Interval > 0 {
-		t.due = now.Add(blink)
 	}
 }
 
@@ -283,17 +274,7 @@ func (r *Recorder) Call(ctx context.Context, f func()) error {
 
 // next returns the time of the next action.
 func (r *Recorder) next() (time.Time, bool) {
-	var at time.Time
-	sooner := func(t time.Time) {
-		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
-			at = t
-		}
-	}
-	for _, t := range r.tasks {
-		sooner(t.due)
-	}
-	sooner(r.volume)
-	sooner(r.end())
+	at := sooner(sooner(r.plan.next(), r.volume), r.end())
 	return at, !at.IsZero()
 }
 
@@ -356,20 +337,11 @@ func (r *Recorder) work(ctx context.Context, now time.Time) error {
 	if at := r.end(); !at.IsZero() && !now.Before(at) {
 		return ErrRunTime
 	}
-	for _, t := range r.tasks {
+	for _, t := range r.plan.tasks {
 		if t.due.IsZero() || now.Before(t.due) {
 			continue
 		}
-		due, missed := t.due, 0
-		switch {
-		case t.Interval == 0:
-			t.due = time.Time{}
-		default:
-			// A missed sample is not made up for.
-			late := now.Sub(t.due)
-			missed = int(late / t.Interval)
-			t.due = t.due.Add(late.Truncate(t.Interval) + t.Interval)
-		}
+		due, missed := t.advance(now)
 		if err := r.sample(ctx, t, due, missed); err != nil {
 			return err
 		}
@@ -388,7 +360,7 @@ func (r *Recorder) work(ctx context.Context, now time.Time) error {
 func (r *Recorder) finish(ctx context.Context) error {
 	err := r.w.WriteEpilogue(r.epilogue(ctx))
 	if err != nil {
-		r.printf("Warning: problem writing archive epilogue: %v\n", err)
+		r.log.printf("Warning: problem writing archive epilogue: %v\n", err)
 	}
 	return r.w.Close()
 }

@@ -46,7 +46,7 @@ func (r *Recorder) Rotate(ctx context.Context, base string) error {
 		return fmt.Errorf("rotate: %w", err)
 	}
 	if err := errors.Join(old.WriteEpilogue(end, last), old.Close()); err != nil {
-		r.printf("Warning: problem writing archive epilogue: %v\n", err)
+		r.log.printf("Warning: problem writing archive epilogue: %v\n", err)
 	}
 	_, at, _ := old.Position()
 	r.bytes += at
@@ -60,16 +60,8 @@ func (r *Recorder) Rotate(ctx context.Context, base string) error {
 	if d := r.cfg.Volume.Time; d > 0 {
 		r.volume = now.Add(d)
 	}
-	for _, t := range r.tasks {
-		t.sized = false
-		for _, g := range t.groups {
-			g.last = nil
-		}
-		if t.Interval == 0 {
-			r.schedule(t, now)
-		}
-	}
-	r.printf("New archive %s at %s\n", base, now.Format(time.ANSIC))
+	r.plan.renew(now)
+	r.log.printf("New archive %s at %s\n", base, now.Format(time.ANSIC))
 	return nil
 }
 

@@ -20,6 +20,7 @@ type Turn interface {
 type noTurn struct{}
 
 func (noTurn) Take() {}
+
 func (noTurn) Give() {}
 
 // A Sample describes a sample of a task, for Config.Sampled.
@@ -50,82 +51,19 @@ func (r *Recorder) report(t *task, due time.Time, missed int, records int64, err
 	if records > 0 {
 		t.records = records
 	}
-	daily, all := 0.0, true
-	for _, t := range r.tasks {
-		if t.Interval > 0 && t.valid > 0 && t.State.On {
-			all = all && t.records > 0
-			daily += float64(t.records) * float64(24*time.Hour) / float64(t.Interval)
-		}
-	}
+	daily, all := r.plan.daily()
 	r.cfg.Sampled(Sample{
 		Due: due, Done: time.Now(), Time: r.last, Missed: missed, Interval: t.Interval,
-		Records: records, Bytes: r.bytes + data + meta, Daily: int64(daily), All: all, Err: err,
+		Records: records, Bytes: r.bytes + data + meta, Daily: daily, All: all, Err: err,
 	})
 }
 
 // ConfigureFrom is Configure with a configuration parsed by [conf.Read]. Many recorders
 // can share it. It looks up the metrics with few requests.
 func (r *Recorder) ConfigureFrom(ctx context.Context, c *conf.Config) error {
-	r.known = make(map[string]pcp.Desc)
-	defer func() { r.known = nil }()
-	if err := r.lookUp(ctx, c); err != nil {
-		return err
-	}
-	for i := range c.Groups {
-		g := &c.Groups[i]
-		for _, m := range g.Metrics {
-			if err := r.configure(ctx, g.Statement, m); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// lookUp caches the descriptors of the metrics named in a configuration. Other names
-// are looked up one by one later, with a message for each failure.
-func (r *Recorder) lookUp(ctx context.Context, c *conf.Config) error {
-	var names []string
-	for _, g := range c.Groups {
-		for _, m := range g.Metrics {
-			names = append(names, m.Name)
-		}
-	}
-	return r.learn(ctx, names)
-}
-
-// learn caches the descriptors of those names that are metrics. It returns an error only if
-// the collector cannot be reached.
-func (r *Recorder) learn(ctx context.Context, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	all, err := r.c.LookupName(ctx, names...)
-	if lost(err) || ctx.Err() != nil {
-		return err
-	}
-	var metrics []string
-	var ids []pcp.PMID
-	for i, id := range all {
-		if id != pcp.PMIDNull {
-			metrics, ids = append(metrics, names[i]), append(ids, id)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	descs, err := r.c.LookupDescs(ctx, ids...)
-	if lost(err) || ctx.Err() != nil {
-		return err
-	}
-	for i, d := range descs {
-		if d.PMID == ids[i] {
-			r.known[metrics[i]] = d
-		}
-	}
-	return nil
+	return r.compiler().all(ctx, c)
 }
 
 // Metrics returns the number of recorded metrics, of those in the configuration. It must be
 // called in the goroutine of Run, or before Run.
-func (r *Recorder) Metrics() int { return len(r.requests) }
+func (r *Recorder) Metrics() int { return len(r.plan.requests) }
