@@ -18,32 +18,30 @@ import (
 // NewVolume starts a volume of the archive, and logs the reason. It returns the number of
 // the volume. The volume due by Config.Volume.Time is postponed accordingly.
 func (r *Recorder) NewVolume(why string) (int, error) {
-	if r.w == nil {
+	if r.out.w == nil {
 		return 0, errNotRunning
 	}
-	before, _, _ := r.w.Position()
-	if err := r.newVolume(why); err != nil {
+	before, _, _ := r.out.w.Position()
+	if err := r.out.newVolume(why); err != nil {
 		if errors.Is(err, ErrByteLimit) {
 			r.stop = err
 		}
 		return 0, err
 	}
-	vol, _, _ := r.w.Position()
+	vol, _, _ := r.out.w.Position()
 	if vol == before {
 		return 0, -pcp.Error(syscall.ENOSPC)
 	}
-	if d := r.cfg.Volume.Time; d > 0 {
-		r.volume = time.Now().Add(d)
-	}
+	r.out.count.restart(time.Now())
 	return vol, nil
 }
 
 // Flush writes the data held in memory, which there is only while the file system is full.
 func (r *Recorder) Flush() error {
-	if r.w == nil {
+	if r.out.w == nil {
 		return errNotRunning
 	}
-	return r.flush()
+	return r.out.flush()
 }
 
 // Stop makes Run end with an error when f of Call has returned.
@@ -51,12 +49,12 @@ func (r *Recorder) Stop(why error) { r.stop = why }
 
 // Status returns the fields of LOG_STATUS: times, volume and size, the host and its time zone.
 func (r *Recorder) Status() wire.LogStatus {
-	st := wire.LogStatus{Last: r.last, Now: pcp.TimestampOf(time.Now()), Host: r.host}
-	if r.w == nil {
+	st := wire.LogStatus{Last: r.out.last, Now: pcp.TimestampOf(time.Now()), Host: r.from.host}
+	if r.out.w == nil {
 		return st
 	}
-	label := r.w.Label()
-	vol, at, _ := r.w.Position()
+	label := r.out.w.Label()
+	vol, at, _ := r.out.w.Position()
 	st.State, st.Start, st.Volume, st.Size = wire.LogStateInit, label.Start, int32(vol), at
 	st.Host, st.TimeZone = label.Host, label.TimeZone
 	return st

@@ -8,7 +8,7 @@ import (
 )
 
 // Hold limits the memory for data that waits for space.
-func (r *Recorder) Hold(bytes int64) { r.hold = bytes }
+func (r *Recorder) Hold(bytes int64) { r.out.space.limit = bytes }
 
 // Sample takes a sample of each task.
 func (r *Recorder) Sample(ctx context.Context) error {
@@ -22,14 +22,14 @@ func (r *Recorder) Sample(ctx context.Context) error {
 
 // WriteAgain writes the last result of the last task again. It must not need metadata.
 func (r *Recorder) WriteAgain(ctx context.Context) error {
-	return r.WriteAt(ctx, r.last.Add(time.Millisecond))
+	return r.WriteAt(ctx, r.out.last.Add(time.Millisecond))
 }
 
 // Raw reports whether the last result is recorded without decoding.
 func (r *Recorder) Raw() bool { return r.raw.Sets > 0 }
 
 // Last returns the time of the last record.
-func (r *Recorder) Last() pcp.Timestamp { return r.last }
+func (r *Recorder) Last() pcp.Timestamp { return r.out.last }
 
 // WriteAt is WriteAgain at another time.
 func (r *Recorder) WriteAt(ctx context.Context, at pcp.Timestamp) error {
@@ -38,5 +38,5 @@ func (r *Recorder) WriteAt(ctx context.Context, at pcp.Timestamp) error {
 	if _, err := r.write(ctx, t, t.groups[len(t.groups)-1], 0); err != nil {
 		return err
 	}
-	return r.flush()
+	return r.out.flush()
 }

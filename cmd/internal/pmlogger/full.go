@@ -15,44 +15,57 @@ const holdBytes = 8 << 20
 // errNoRoom is the error of a dropped sample: -ENOSPC.
 var errNoRoom = -pcp.Error(syscall.ENOSPC)
 
+// A space watches whether the file system has room for an archive, and limits the data kept in memory while it
+// has none.
+type space struct {
+	limit   int64           // of bytes in memory
+	tell    func(err error) // Config.Full
+	log     journal
+	full    bool
+	dropped int // samples dropped since it is full
+}
+
+// A holder holds data in memory until it can write them, as an archive.Writer does.
+type holder interface {
+	Held() int64
+	Flush() error
+}
+
 // roomFor reports whether to take a sample: there is room on the file system, or in memory
 // for unwritten data. It tries to write the data in memory.
-func (r *Recorder) roomFor() (bool, error) {
-	if !r.full || r.w.Held() < r.hold {
+func (s *space) roomFor(h holder, base string) (bool, error) {
+	if !s.full || h.Held() < s.limit {
 		return true, nil
 	}
-	if err := r.flush(); err != nil || !r.full {
+	if err := s.check(h.Flush(), base); err != nil || !s.full {
 		return err == nil, err
 	}
-	if r.dropped++; r.dropped == 1 {
-		r.log.printf("%s: %d bytes wait in memory for space, samples are dropped from now on\n", r.name, r.w.Held())
+	if s.dropped++; s.dropped == 1 {
+		s.log.printf("pmlogger: %d bytes wait in memory for space, samples are dropped from now on\n", h.Held())
 	}
 	return false, nil
 }
 
-// flush writes the data in memory. A full file system is not an error; it is logged
-// once, and the write is retried with each sample.
-func (r *Recorder) flush() error { return r.noted(r.w.Flush()) }
-
-// noted treats a full file system as a temporary problem. It returns other errors.
-func (r *Recorder) noted(err error) error {
+// check treats a full file system as a temporary problem: it is logged once, and writing is retried with each
+// sample. It returns other errors. The base name of the archive is for the message.
+func (s *space) check(err error, base string) error {
 	switch {
 	case err == nil:
-		if r.full {
-			r.full = false
-			r.log.printf("%s: there is space again for archive %s at %s, %d samples were dropped\n", r.name, r.cfg.Archive, time.Now().Format(time.ANSIC), r.dropped)
-			r.dropped = 0
+		if s.full {
+			s.full = false
+			s.log.printf("pmlogger: there is space again for archive %s at %s, %d samples were dropped\n", base, time.Now().Format(time.ANSIC), s.dropped)
+			s.dropped = 0
 		}
 		return nil
 	case !archive.NoSpace(err):
 		return err
 	}
-	if !r.full {
-		r.full = true
-		r.log.printf("%s: Error: %v\n%s: the recorder goes on, and writes when there is space again\n", r.name, err, r.name)
+	if !s.full {
+		s.full = true
+		s.log.printf("pmlogger: Error: %v\npmlogger: the recorder goes on, and writes when there is space again\n", err)
 	}
-	if r.cfg.Full != nil {
-		r.cfg.Full(err)
+	if s.tell != nil {
+		s.tell(err)
 	}
 	return nil
 }

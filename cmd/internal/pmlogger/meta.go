@@ -3,11 +3,9 @@ package pmlogger
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
@@ -64,7 +62,7 @@ func (r *Recorder) putDesc(d pcp.Desc, names []string) error {
 // not.
 func (r *Recorder) putMeta(b []byte) error {
 	r.meta = b
-	return r.w.WriteMeta(b)
+	return r.out.w.WriteMeta(b)
 }
 
 func (r *Recorder) putText(kind pcp.TextKind, ident uint32, text string) error {
@@ -114,7 +112,7 @@ func (r *Recorder) putLabels(ctx context.Context, level pcp.LabelFlags, ident ui
 	if level == pcp.LabelItem {
 		ident = uint32(pcp.PMID(ident).Logged())
 	}
-	return r.w.Labels(r.res.Time, level, ident, sets)
+	return r.out.w.Labels(r.res.Time, level, ident, sets)
 }
 
 // labelsAgain writes the labels that differ from those in the archive. The collector does not report
@@ -193,9 +191,9 @@ func (r *Recorder) putInDom(ctx context.Context, d pcp.Desc, insts []int32, chan
 	}
 	slices.Sort(now.insts)
 	now.insts = slices.Compact(now.insts)
-	put := r.w.InDom
+	put := r.out.w.InDom
 	if again {
-		put = r.w.AddInDom
+		put = r.out.w.AddInDom
 	}
 	grown := old != nil && !subset(now.insts, old.insts)
 	r.indoms[d.InDom] = now
@@ -238,84 +236,4 @@ func (r *Recorder) eventMetric(ctx context.Context, id pcp.PMID) error {
 	}
 	r.written[id] = &logged{desc: d}
 	return r.putDesc(d, names)
-}
-
-// errChanged is the error of a recorder whose metrics have changed.
-var errChanged = errors.New("metrics are not what they were before the collector changed")
-
-// validate checks that the metrics of all tasks are unchanged, when the
-// collector or one of its agents has restarted.
-func (r *Recorder) validate(ctx context.Context) error {
-	r.log.printf("%s: Validating metrics after PMCD state changed at %s\n", r.name, time.Now().Format(time.ANSIC))
-	bad := false
-	for _, t := range r.plan.tasks {
-		if len(t.metrics) == 0 {
-			continue
-		}
-		names := make([]string, len(t.metrics))
-		for i, m := range t.metrics {
-			names[i] = m.name
-		}
-		ids, err := r.c.LookupName(ctx, names...)
-		if err != nil && lost(err) {
-			r.disconnected(err)
-			return err
-		}
-		for i, m := range t.metrics {
-			id := pcp.PMIDNull
-			if i < len(ids) {
-				id = ids[i]
-			}
-			if !r.same(ctx, m, id) {
-				bad = true
-			}
-		}
-	}
-	if bad {
-		r.log.printf("One or more configured metrics have changed after pmcd state change. Exiting\n")
-		return errChanged
-	}
-	return nil
-}
-
-// same reports whether a metric is unchanged, and logs differences.
-func (r *Recorder) same(ctx context.Context, m taskMetric, id pcp.PMID) bool {
-	if id == pcp.PMIDNull {
-		ids, err := r.c.LookupName(ctx, m.name)
-		if err == nil && ids[0] == pcp.PMIDNull {
-			err = pcp.ErrName
-		}
-		if err != nil {
-			r.log.printf("Error looking up %s: Reason: %v\n", m.name, pcp.Code(err))
-			return false
-		}
-		id = ids[0]
-	}
-	same := true
-	differ := func(format string, args ...any) {
-		same = false
-		r.log.printf(format, args...)
-	}
-	old := m.desc
-	if id != old.PMID {
-		differ("PMID of metric \"%s\" has changed from %v to %v\n", m.name, old.PMID, id)
-	}
-	now, err := r.c.LookupDesc(ctx, id)
-	if err != nil {
-		differ("Description unavailable for metric \"%s\": %v\n", m.name, pcp.Code(err))
-		return false
-	}
-	if now.Type != old.Type {
-		differ("Type of metric \"%s\" has changed from %v to %v\n", m.name, old.Type, now.Type)
-	}
-	if now.Sem != old.Sem {
-		differ("Semantics of metric \"%s\" have changed from %v to %v\n", m.name, old.Sem, now.Sem)
-	}
-	if now.InDom != old.InDom {
-		differ("Instance domain of metric \"%s\" has changed from %v to %v\n", m.name, old.InDom, now.InDom)
-	}
-	if now.Units != old.Units {
-		differ("Units of metric \"%s\" has changed from %v to %v\n", m.name, old.Units, now.Units)
-	}
-	return same
 }

@@ -101,7 +101,7 @@ type labelKey struct {
 
 // sample fetches the groups of a task and writes a record for each.
 func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed int) error {
-	if ok, err := r.roomFor(); !ok {
+	if ok, err := r.out.room(); !ok {
 		if err == nil && r.cfg.Sampled != nil {
 			r.report(t, due, missed, 0, errNoRoom)
 		}
@@ -128,7 +128,7 @@ func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed in
 			continue
 		}
 		if err != nil {
-			if err := r.noted(err); err != nil {
+			if err := r.out.space.check(err, r.out.base); err != nil {
 				return err
 			}
 			why = err
@@ -137,7 +137,7 @@ func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed in
 		bytes += n
 		metrics += len(g.ids)
 	}
-	if err := r.flush(); err != nil {
+	if err := r.out.flush(); err != nil {
 		return err
 	}
 	if r.cfg.Sampled != nil {
@@ -147,53 +147,16 @@ func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed in
 		t.sized = true
 		t.reportSize(r.log, bytes, metrics)
 	}
-	return r.limits()
-}
-
-// limits ends the recorder or the volume at its limit.
-func (r *Recorder) limits() error {
-	_, at, _ := r.w.Position()
-	r.total++
-	if n := r.cfg.Size.Samples; n > 0 && r.total >= n {
-		return ErrSampleLimit
-	}
-	if n := r.cfg.Size.Bytes; n > 0 && r.bytes+at >= n {
-		return ErrByteLimit
-	}
-	r.samples++
-	if n := r.cfg.Volume.Samples; n > 0 && r.samples >= n {
-		if err := r.newVolume("sample counter"); err != nil {
-			return err
-		}
-		_, at, _ = r.w.Position()
-	}
-	if n := r.cfg.Volume.Bytes; n > 0 && at >= n {
-		return r.newVolume("sample byte size")
-	}
-	return nil
-}
-
-// newVolume starts a volume, and logs the reason. Without space for it the old one
-// continues until the next sample.
-func (r *Recorder) newVolume(why string) error {
-	_, at, _ := r.w.Position()
-	if n := r.cfg.Size.Bytes; n > 0 && r.bytes+at >= n {
-		return ErrByteLimit
-	}
-	if err := r.w.NewVolume(); err != nil {
-		return r.noted(err)
-	}
-	r.bytes += at
-	r.samples = 0
-	vol, _, _ := r.w.Position()
-	r.log.printf("New log volume %d, via %s at %s\n", vol, why, time.Now().Format(time.ANSIC))
-	return nil
+	return r.out.sampled()
 }
 
 // fetch fetches a group into r.res. It first restores a lost connection.
 func (r *Recorder) fetch(ctx context.Context, g *group) (wire.State, error) {
-	if r.lost {
-		if err := r.reconnect(ctx); err != nil {
+	if r.from.lost {
+		if err := r.from.restore(ctx, r.plan.tasks); err != nil {
+			return 0, err
+		}
+		if err := r.out.mark(); err != nil {
 			return 0, err
 		}
 	}
@@ -214,6 +177,14 @@ func (r *Recorder) fetch(ctx context.Context, g *group) (wire.State, error) {
 		return 0, err
 	}
 	return changes, nil
+}
+
+// disconnected notes that the connection is lost: no instance is available.
+func (r *Recorder) disconnected(err error) {
+	r.from.lose(err)
+	for _, m := range r.written {
+		m.available = nil
+	}
 }
 
 // profile sets the profile of a group, unless it is set already. The change is sent with the next
@@ -237,54 +208,10 @@ func (r *Recorder) profile(g *group) error {
 	return nil
 }
 
-// disconnected records the loss of the collector, once.
-func (r *Recorder) disconnected(err error) {
-	if r.lost {
-		return
-	}
-	r.lost = true
-	for _, m := range r.written {
-		m.available = nil
-	}
-	r.log.printf("%s: Error: %v\n", r.name, pcp.Code(err))
-	r.log.printf("%s: Lost connection to PMCD on \"%s\" at %s\n", r.name, r.host, time.Now().Format(time.ANSIC))
-}
-
-// reconnect restores a lost connection. Values before and after are not related:
-// it writes a mark between them.
-func (r *Recorder) reconnect(ctx context.Context) error {
-	if err := r.c.Reconnect(ctx); err != nil {
-		return err
-	}
-	r.lost = false
-	r.log.printf("%s: re-established connection to PMCD on \"%s\" at %s\n", r.name, r.host, time.Now().Format(time.ANSIC))
-	if err := r.validate(ctx); err != nil {
-		return err
-	}
-	return r.mark()
-}
-
-func (r *Recorder) mark() error {
-	if r.last.IsZero() {
-		return nil
-	}
-	t := r.last.Add(archive.MarkGap)
-	r.last = t
-	return r.w.Mark(t)
-}
-
 // write writes r.res, after the required metadata. It returns the length of the
 // record.
 func (r *Recorder) write(ctx context.Context, t *task, g *group, changes wire.State) (int64, error) {
-	res := &r.res
-	if res.Time.Compare(r.last) < 0 {
-		// A clock was set back. Records of an archive are in order of time.
-		r.log.printf("%s: the time of the collector went back by %.6f sec, the record has the time of the last one\n", r.name, r.last.Sub(res.Time))
-		res.Time = r.last
-	}
-	if mark := r.last.Add(archive.MarkGap); changes&wire.AddAgent != 0 && res.Time.Compare(mark) < 0 {
-		res.Time = mark // after the mark
-	}
+	r.res.Time = r.out.stamp(r.res.Time, changes&wire.AddAgent != 0)
 	events, err := r.prepare(g)
 	if err != nil {
 		return 0, err
@@ -297,7 +224,7 @@ func (r *Recorder) write(ctx context.Context, t *task, g *group, changes wire.St
 	g.records++
 	r.records++
 	if changes == 0 && len(events) == 0 && r.steady(g) {
-		return r.put()
+		return r.out.put(r.res.Time, r.record)
 	}
 	if err := r.changed(ctx, changes); err != nil {
 		return 0, err
@@ -315,13 +242,13 @@ func (r *Recorder) write(ctx context.Context, t *task, g *group, changes wire.St
 	if g.last == nil {
 		g.last = make(map[pcp.PMID]*instances)
 	}
-	r.scan.Start(r.body(), r.w.Label().Version)
+	r.scan.Start(r.body(), r.out.w.Label().Version)
 	for i := 0; r.scan.Next(); i++ {
 		if err := r.writeMeta(ctx, t, g, r.ids[i], r.scan.Pairs()); err != nil {
 			return 0, err
 		}
 	}
-	return r.put()
+	return r.out.put(r.res.Time, r.record)
 }
 
 // writeMeta writes the metadata that a set of the record needs.
@@ -368,7 +295,7 @@ func (r *Recorder) writeMeta(ctx context.Context, t *task, g *group, id pcp.PMID
 
 // encode encodes the fetched values as a record, with room for its length words.
 func (r *Recorder) encode() (err error) {
-	version := r.w.Label().Version
+	version := r.out.w.Label().Version
 	b := append(r.record[:0], 0, 0, 0, 0)
 	if r.raw.Sets > 0 {
 		head := archive.HeadSize(version)
@@ -387,7 +314,7 @@ func (r *Recorder) body() []byte { return r.record[4 : len(r.record)-4] }
 // steady reports whether the record has only metrics and instances that the archive knows, and
 // each metric has the instances of the last record.
 func (r *Recorder) steady(g *group) bool {
-	r.scan.Start(r.body(), r.w.Label().Version)
+	r.scan.Start(r.body(), r.out.w.Label().Version)
 	for i := 0; r.scan.Next(); i++ {
 		m := r.written[r.ids[i]]
 		if m == nil {
@@ -415,21 +342,6 @@ func (r *Recorder) steady(g *group) bool {
 	return true
 }
 
-// put writes the record, and returns its length.
-func (r *Recorder) put() (int64, error) {
-	vol, before, _ := r.w.Position()
-	if err := r.w.WriteFramed(r.res.Time, r.record); err != nil {
-		return 0, err
-	}
-	now, after, _ := r.w.Position()
-	if now != vol { // a limit of the format or the system
-		r.bytes += before
-		before = int64(archive.LabelSize(r.w.Label().Version))
-	}
-	r.last = r.res.Time
-	return after - before, nil
-}
-
 // changed handles changes at the collector.
 func (r *Recorder) changed(ctx context.Context, changes wire.State) error {
 	if changes&wire.LabelChange != 0 {
@@ -444,10 +356,10 @@ func (r *Recorder) changed(ctx context.Context, changes wire.State) error {
 		return nil
 	}
 	// Metrics of a restarted agent may have lost their counts.
-	if err := r.validate(ctx); err != nil {
+	if err := r.from.validate(ctx, r.plan.tasks); err != nil {
 		return err
 	}
-	return r.mark()
+	return r.out.mark()
 }
 
 // prepare replaces the metric numbers in r.res with those of the archive, and stores the

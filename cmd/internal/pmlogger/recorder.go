@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -62,13 +60,11 @@ type Config struct {
 type Recorder struct {
 	cfg  Config
 	c    *pmapi.Context
-	host string
-	name string // program name in messages
-
 	log  journal
-	plan *plan
+	from *collector // of the metrics
+	plan *plan      // what to record
+	out  *output    // where
 
-	w       *archive.Writer
 	written map[pcp.PMID]*logged
 	indoms  map[pcp.InDom]*loggedInDom
 	records int                // of all groups
@@ -82,22 +78,13 @@ type Recorder struct {
 	profiled *group // the group whose profile the context has
 	record   []byte // res or raw encoded for the archive
 	scan     archive.SetScanner
-	taken    *instances    // the instances last stored by take
-	lists    noted         // cache of note
-	last     pcp.Timestamp // time of the last record
-	lost     bool          // the connection is lost
-	samples  int           // so far in the volume
-	total    int           // so far
-	started  time.Time
-	volume   time.Time // time when the next volume is due
-	bytes    int64     // in earlier volumes
-	full     bool      // the file system is full
-	dropped  int       // samples dropped since it is full
-	hold     int64     // limit of bytes held in memory
+	taken    *instances // the instances last stored by take
+	lists    noted      // cache of note
 
-	calls chan func() // of Call
-	stop  error       // error for Run to return after a call
-	ended chan struct{}
+	started time.Time
+	calls   chan func() // of Call
+	stop    error       // error for Run to return after a call
+	ended   chan struct{}
 }
 
 // New returns a Recorder for the metrics of c. It writes nothing before Run.
@@ -115,15 +102,22 @@ func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
+	log := journal{cfg.Log}
+	from := &collector{c: c, host: host, log: log}
 	return &Recorder{
-		cfg: cfg, c: c, host: host, name: "pmlogger", hold: cmp.Or(cfg.Hold, holdBytes),
-		log: journal{cfg.Log}, plan: newPlan(),
-		written:  make(map[pcp.PMID]*logged),
-		indoms:   make(map[pcp.InDom]*loggedInDom),
-		labels:   make(map[labelKey]bool),
-		texts:    make(map[pcp.InDom]bool),
-		calls:    make(chan func()),
-		ended:    make(chan struct{}),
+		cfg: cfg, c: c, log: log, from: from, plan: newPlan(),
+		out: &output{
+			base: cfg.Archive, from: from, log: log,
+			by:    author{version: cfg.Version, host: cfg.Host, url: cfg.URL, logger: cfg.LoggerHost, port: cfg.Port},
+			count: tally{volume: cfg.Volume, all: cfg.Size},
+			space: space{limit: cmp.Or(cfg.Hold, holdBytes), tell: cfg.Full, log: log},
+		},
+		written: make(map[pcp.PMID]*logged),
+		indoms:  make(map[pcp.InDom]*loggedInDom),
+		labels:  make(map[labelKey]bool),
+		texts:   make(map[pcp.InDom]bool),
+		calls:   make(chan func()),
+		ended:   make(chan struct{}),
 	}, nil
 }
 
@@ -136,9 +130,6 @@ func (j journal) printf(format string, args ...any) { fmt.Fprintf(j.w, format, a
 func (j journal) warn(p conf.Place, msg string) {
 	j.printf("Warning [%s, line %d]\n%s\n", p.File, p.Line, msg)
 }
-
-// lost reports whether an error means that the connection to the collector is lost.
-func lost(err error) bool { return errors.Is(err, pcp.ErrIPC) }
 
 // Configure applies a configuration, after the preprocessor. Unknown metrics are reported,
 // and recorded if they appear later below an existing name. The error is a *conf.Error for
@@ -162,67 +153,6 @@ func (r *Recorder) compiler() *compiler {
 // Empty reports whether there is nothing to record.
 func (r *Recorder) Empty() bool { return len(r.plan.tasks) == 0 }
 
-// zone asks the collector for its time and time zone.
-func (r *Recorder) zone(ctx context.Context) (t pcp.Timestamp, zone, info string, ok bool) {
-	if r.lost {
-		return t, "", "", false
-	}
-	ids, err := r.c.LookupName(ctx, "pmcd.timezone", "pmcd.zoneinfo")
-	if err != nil {
-		return t, "", "", false
-	}
-	res, err := r.c.Fetch(ctx, ids)
-	if err != nil {
-		return t, "", "", false
-	}
-	text := func(s *pcp.ValueSet) string {
-		for _, v := range s.Values {
-			s, _ := v.Text()
-			return s
-		}
-		return ""
-	}
-	zone, info = text(&res.Sets[0]), text(&res.Sets[1])
-	return res.Time, zone, info, zone != ""
-}
-
-// logger returns the contents of an archive's prologue and epilogue. If t is not nil, it
-// is set to the collector's time.
-func (r *Recorder) logger(ctx context.Context, base string, t *pcp.Timestamp) *archive.Logger {
-	path, err := filepath.Abs(base)
-	if err != nil {
-		path = base
-	}
-	if r.cfg.URL != "" {
-		path = r.cfg.URL
-	}
-	host := r.cfg.LoggerHost
-	if host == "" {
-		if host, err = os.Hostname(); err != nil {
-			host = "unknown"
-		}
-	}
-	l := &archive.Logger{PID: int32(os.Getpid()), Host: host, Port: uint32(r.cfg.Port), Archive: path}
-	pid, seq := pcp.NewPMID(2, 0, 23), pcp.NewPMID(2, 0, 24)
-	if r.lost {
-		return l
-	}
-	res, err := r.c.Fetch(ctx, []pcp.PMID{pid, seq})
-	if err != nil {
-		return l
-	}
-	if t != nil {
-		*t = res.Time
-	}
-	if v := res.Sets[0].Values; len(v) == 1 {
-		l.PMCDPID = v[0].As(pcp.TypeU64).Uint64()
-	}
-	if v := res.Sets[1].Values; len(v) == 1 {
-		l.SeqNum = v[0].As(pcp.TypeU32).Uint32()
-	}
-	return l
-}
-
 // Run records until ctx is done, the end is reached, or an error occurs. It closes
 // the archive in each case. It must be called once.
 func (r *Recorder) Run(ctx context.Context) error {
@@ -231,23 +161,21 @@ func (r *Recorder) Run(ctx context.Context) error {
 	defer r.cfg.Turn.Give()
 	// The epilogue needs requests and writes after ctx is done.
 	after := context.WithoutCancel(ctx)
-	if r.w == nil {
-		if err := r.create(after); err != nil {
+	if r.out.w == nil {
+		if err := r.out.create(after); err != nil {
 			return err
 		}
 	}
 	r.start(time.Now())
 	err := r.loop(ctx)
-	return errors.Join(err, r.finish(after))
+	return errors.Join(err, r.out.close(after))
 }
 
 // start schedules the tasks and the next volume.
 func (r *Recorder) start(now time.Time) {
 	r.started = now
 	r.plan.start(now)
-	if d := r.cfg.Volume.Time; d > 0 {
-		r.volume = now.Add(d)
-	}
+	r.out.count.restart(now)
 }
 
 // ErrEnded is the error of Call for a recorder that has ended.
@@ -274,7 +202,7 @@ func (r *Recorder) Call(ctx context.Context, f func()) error {
 
 // next returns the time of the next action.
 func (r *Recorder) next() (time.Time, bool) {
-	at := sooner(sooner(r.plan.next(), r.volume), r.end())
+	at := sooner(sooner(r.plan.next(), r.out.count.due), r.end())
 	return at, !at.IsZero()
 }
 
@@ -327,7 +255,7 @@ const restful = 5 * time.Second
 // rest releases memory that the next sample allocates again. Of many recorders few are active at a time.
 func (r *Recorder) rest() {
 	r.c.Rest()
-	r.w.Rest()
+	r.out.w.Rest()
 	r.res, r.ids, r.meta, r.record = pcp.Result{}, nil, nil, nil
 	r.raw, r.scan = wire.RawResult{}, archive.SetScanner{}
 }
@@ -349,24 +277,14 @@ func (r *Recorder) work(ctx context.Context, now time.Time) error {
 			return context.Cause(ctx)
 		}
 	}
-	if !r.volume.IsZero() && !now.Before(r.volume) {
-		r.volume = r.volume.Add(r.cfg.Volume.Time)
-		return r.newVolume("sample time")
+	if r.out.count.elapsed(now) {
+		return r.out.newVolume("sample time")
 	}
 	return nil
 }
 
-// finish writes the epilogue of an archive, and closes it.
-func (r *Recorder) finish(ctx context.Context) error {
-	err := r.w.WriteEpilogue(r.epilogue(ctx))
-	if err != nil {
-		r.log.printf("Warning: problem writing archive epilogue: %v\n", err)
-	}
-	return r.w.Close()
-}
-
 // Host returns the name of the recorded host.
-func (r *Recorder) Host() string { return r.host }
+func (r *Recorder) Host() string { return r.from.host }
 
 // End sets the end of the recording (Config.End).
 func (r *Recorder) End(t time.Time) { r.cfg.End = t }
@@ -374,16 +292,15 @@ func (r *Recorder) End(t time.Time) { r.cfg.End = t }
 // Bytes returns the size of the archive's data so far, in all volumes. It may be called only
 // from the function passed to Call.
 func (r *Recorder) Bytes() int64 {
-	_, n, _ := r.w.Position()
-	return r.bytes + n
+	return r.out.count.bytes + r.out.size()
 }
 
 // SetPort sets the control port (Config.Port).
-func (r *Recorder) SetPort(port int) { r.cfg.Port = port }
+func (r *Recorder) SetPort(port int) { r.out.by.port = port }
 
 // Create creates the archive, as Run would otherwise, for programs that need it before they
 // call Run.
-func (r *Recorder) Create(ctx context.Context) error { return r.create(ctx) }
+func (r *Recorder) Create(ctx context.Context) error { return r.out.create(ctx) }
 
 // Archive returns the base name of the current archive.
-func (r *Recorder) Archive() string { return r.cfg.Archive }
+func (r *Recorder) Archive() string { return r.out.base }

@@ -47,14 +47,14 @@ type Sample struct {
 
 // report calls Config.Sampled.
 func (r *Recorder) report(t *task, due time.Time, missed int, records int64, err error) {
-	_, data, meta := r.w.Position()
+	_, data, meta := r.out.w.Position()
 	if records > 0 {
 		t.records = records
 	}
 	daily, all := r.plan.daily()
 	r.cfg.Sampled(Sample{
-		Due: due, Done: time.Now(), Time: r.last, Missed: missed, Interval: t.Interval,
-		Records: records, Bytes: r.bytes + data + meta, Daily: daily, All: all, Err: err,
+		Due: due, Done: time.Now(), Time: r.out.last, Missed: missed, Interval: t.Interval,
+		Records: records, Bytes: r.out.count.bytes + data + meta, Daily: daily, All: all, Err: err,
 	})
 }
 
