@@ -3,12 +3,12 @@ package pmlogger
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -65,12 +65,26 @@ func (r *Recorder) Status() wire.LogStatus {
 // that is not permitted, such as of a mandatory state by an advisory request, is not made;
 // the answer then has the old state.
 func (r *Recorder) Control(ctx context.Context, q *wire.LogControl) (*pcp.Result, error) {
+	k := controller{c: r.from.c, plan: r.plan, dict: &r.dict, log: r.log}
+	return k.control(ctx, q)
+}
+
+// A controller changes a plan for clients, and answers them.
+type controller struct {
+	c    *pmapi.Context
+	plan *plan
+	dict *dictionary
+	log  journal
+}
+
+// control is Recorder.Control.
+func (k *controller) control(ctx context.Context, q *wire.LogControl) (*pcp.Result, error) {
 	if q.Delta < 0 || q.Delta > wire.MaxLogDelta {
 		return nil, -pcp.Error(syscall.EINVAL)
 	}
 	change := q.Control == wire.LogMandatory || q.Control == wire.LogAdvisory
 	if change {
-		r.plan.apply(ctx, r.c, q, time.Now())
+		k.plan.apply(ctx, k.c, q, time.Now())
 	} else if q.Control != wire.LogEnquire {
 		return nil, pcp.ErrIPC
 	}
@@ -78,25 +92,25 @@ func (r *Recorder) Control(ctx context.Context, q *wire.LogControl) (*pcp.Result
 	for i := range q.Metrics {
 		m := &q.Metrics[i]
 		if change {
-			r.log.printf("  metric: %s", r.allNames(ctx, m.PMID))
+			k.log.printf("  metric: %s", k.allNames(ctx, m.PMID))
 		}
 		res.AddSet(m.PMID)
 		insts, err := m.Insts, error(nil)
 		if len(insts) == 0 {
-			insts, err = r.instances(ctx, m.PMID, !change)
+			insts, err = k.instances(ctx, m.PMID, !change)
 		}
 		if err != nil {
 			res.Sets[i].Err = pcp.Code(err)
 			if change {
-				r.log.printf(": %v [request failed]\n", pcp.Code(err))
+				k.log.printf(": %v [request failed]\n", pcp.Code(err))
 			}
 			continue
 		}
 		for j, inst := range insts {
-			v := r.value(m.PMID, inst)
+			v := k.plan.state(m.PMID, inst) | k.dict.state(m.PMID, inst)
 			res.Add(pcp.Uint32Value(uint32(v)).WithInst(inst))
 			if change {
-				r.told(ctx, q, m.PMID, inst, j, len(insts), v)
+				k.told(ctx, q, m.PMID, inst, j, len(insts), v)
 			}
 		}
 	}
@@ -104,8 +118,8 @@ func (r *Recorder) Control(ctx context.Context, q *wire.LogControl) (*pcp.Result
 }
 
 // allNames returns the names of a metric in the format of the log.
-func (r *Recorder) allNames(ctx context.Context, id pcp.PMID) string {
-	names, err := r.c.NameAll(ctx, id)
+func (k *controller) allNames(ctx context.Context, id pcp.PMID) string {
+	names, err := k.c.NameAll(ctx, id)
 	if err != nil || len(names) == 0 {
 		return id.String()
 	}
@@ -113,23 +127,23 @@ func (r *Recorder) allNames(ctx context.Context, id pcp.PMID) string {
 }
 
 // told logs the result for an instance, number j of n in a request.
-func (r *Recorder) told(ctx context.Context, q *wire.LogControl, id pcp.PMID, inst int32, j, n int, v wire.LogValue) {
-	found := r.plan.find(id, inst)
+func (k *controller) told(ctx context.Context, q *wire.LogControl, id pcp.PMID, inst int32, j, n int, v wire.LogValue) {
+	found := k.plan.find(id, inst)
 	switch {
 	case found != nil && found.desc.InDom != pcp.InDomNull:
 		if j == 0 {
-			r.log.printf("\n")
+			k.log.printf("\n")
 		}
-		if name, err := r.c.NameInDom(ctx, found.desc.InDom, inst); err == nil {
-			r.log.printf("    instance: %s", name)
+		if name, err := k.c.NameInDom(ctx, found.desc.InDom, inst); err == nil {
+			k.log.printf("    instance: %s", name)
 		} else {
-			r.log.printf("    instance: #%d", inst)
+			k.log.printf("    instance: #%d", inst)
 		}
 	case n > 1 || inst != pcp.InNull:
 		if j == 0 {
-			r.log.printf("\n")
+			k.log.printf("\n")
 		}
-		r.log.printf("    instance: #%d", inst)
+		k.log.printf("    instance: #%d", inst)
 	}
 	mask, want, delta := wire.LogBitMandatory, wire.LogValue(0), int32(0)
 	if q.State != wire.LogMaybe {
@@ -143,41 +157,22 @@ func (r *Recorder) told(ctx context.Context, q *wire.LogControl, id pcp.PMID, in
 		}
 	}
 	if v&mask != want || v.Delta() != delta {
-		r.log.printf(" [request failed]")
+		k.log.printf(" [request failed]")
 	}
-	r.log.printf("\n")
-}
-
-// value returns the state of an instance.
-func (r *Recorder) value(id pcp.PMID, inst int32) wire.LogValue {
-	v := r.plan.state(id, inst)
-	m := r.written[id]
-	if m == nil {
-		return v
-	}
-	if m.desc.InDom == pcp.InDomNull {
-		inst = pcp.InNull
-	}
-	if _, ok := slices.BinarySearch(m.seen, inst); ok {
-		v |= wire.LogBitInLog
-	}
-	if _, ok := slices.BinarySearch(m.available, inst); ok {
-		v |= wire.LogBitAvailable
-	}
-	return v
+	k.log.printf("\n")
 }
 
 // instances returns the current instances of a metric, preceded, if past is set, by the
 // other instances in the archive.
-func (r *Recorder) instances(ctx context.Context, id pcp.PMID, past bool) ([]int32, error) {
-	d, err := r.c.LookupDesc(ctx, id)
+func (k *controller) instances(ctx context.Context, id pcp.PMID, past bool) ([]int32, error) {
+	d, err := k.c.LookupDesc(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if d.InDom == pcp.InDomNull {
 		return []int32{pcp.InNull}, nil
 	}
-	list, err := r.c.GetInDom(ctx, d.InDom)
+	list, err := k.c.GetInDom(ctx, d.InDom)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +182,7 @@ func (r *Recorder) instances(ctx context.Context, id pcp.PMID, past bool) ([]int
 		insts = append(insts, i.Inst)
 		now[i.Inst] = true
 	}
-	if m := r.written[id]; m != nil && past {
+	if m := k.dict.metrics[id]; m != nil && past {
 		for _, inst := range m.seen {
 			if !now[inst] {
 				insts = append(insts, inst)
@@ -195,75 +190,4 @@ func (r *Recorder) instances(ctx context.Context, id pcp.PMID, past bool) ([]int
 		}
 	}
 	return insts, nil
-}
-
-// A noted has the last results of note, for the next metric with the same lists.
-type noted struct {
-	before, insts, available, seen []int32
-	nowAvailable, nowSeen          []int32
-}
-
-// note stores the instances of a metric in a record; before are the instances in the
-// group's last record. Both are in ascending order, and are retained.
-func (r *Recorder) note(m *logged, before, insts []int32) {
-	n := &r.lists
-	if same(n.before, before) && same(n.insts, insts) && same(n.available, m.available) && same(n.seen, m.seen) {
-		m.available, m.seen = n.nowAvailable, n.nowSeen
-		return
-	}
-	*n = noted{before: before, insts: insts, available: m.available, seen: m.seen}
-	if equalLists(before, m.available) {
-		m.available = insts // the usual case: one group has the metric
-	} else {
-		m.available = union(without(m.available, before), insts)
-	}
-	m.seen = union(m.seen, insts)
-	n.nowAvailable, n.nowSeen = m.available, m.seen
-}
-
-// union returns the numbers in either list, in ascending order like both: a itself if it
-// contains b.
-func union(a, b []int32) []int32 {
-	if len(a) == 0 {
-		return b
-	}
-	more := 0
-	for i, j := 0, 0; j < len(b); j++ {
-		for i < len(a) && a[i] < b[j] {
-			i++
-		}
-		if i == len(a) || a[i] != b[j] {
-			more++
-		}
-	}
-	if more == 0 {
-		return a
-	}
-	all := make([]int32, 0, len(a)+more)
-	i := 0
-	for j, n := range b {
-		if j > 0 && b[j-1] == n {
-			continue
-		}
-		for i < len(a) && a[i] < n {
-			all = append(all, a[i])
-			i++
-		}
-		if i < len(a) && a[i] == n {
-			i++
-		}
-		all = append(all, n)
-	}
-	return append(all, a[i:]...)
-}
-
-// without returns the numbers of a that are not in b.
-func without(a, b []int32) []int32 {
-	var left []int32
-	for _, n := range a {
-		if _, ok := slices.BinarySearch(b, n); !ok {
-			left = append(left, n)
-		}
-	}
-	return left
 }

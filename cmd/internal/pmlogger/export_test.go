@@ -26,7 +26,7 @@ func (r *Recorder) WriteAgain(ctx context.Context) error {
 }
 
 // Raw reports whether the last result is recorded without decoding.
-func (r *Recorder) Raw() bool { return r.raw.Sets > 0 }
+func (r *Recorder) Raw() bool { return r.values.raw.Sets > 0 }
 
 // Last returns the time of the last record.
 func (r *Recorder) Last() pcp.Timestamp { return r.out.last }
@@ -34,7 +34,7 @@ func (r *Recorder) Last() pcp.Timestamp { return r.out.last }
 // WriteAt is WriteAgain at another time.
 func (r *Recorder) WriteAt(ctx context.Context, at pcp.Timestamp) error {
 	t := r.plan.tasks[len(r.plan.tasks)-1]
-	r.res.Time = at
+	r.values.res.Time = at
 	if _, err := r.write(ctx, t, t.groups[len(t.groups)-1], 0); err != nil {
 		return err
 	}

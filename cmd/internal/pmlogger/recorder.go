@@ -8,11 +8,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 	"github.com/go-pcp/pcp/pmapi"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // A Config configures a Recorder.
@@ -56,30 +53,15 @@ type Config struct {
 }
 
 // A Recorder writes an archive of the metrics of a context. It must be used by
-// one goroutine, except for Call.
+// one goroutine, except for Call. Its parts have no locks: they belong to that goroutine.
 type Recorder struct {
-	cfg  Config
-	c    *pmapi.Context
-	log  journal
-	from *collector // of the metrics
-	plan *plan      // what to record
-	out  *output    // where
-
-	written map[pcp.PMID]*logged
-	indoms  map[pcp.InDom]*loggedInDom
-	records int                // of all groups
-	labels  map[labelKey]bool  // levels that were requested
-	texts   map[pcp.InDom]bool // domains whose texts were written
-	res     pcp.Result
-	ids     []pcp.PMID     // of the sets of res, as the collector has them
-	meta    []byte         // a record of the metadata
-	raw     wire.RawResult // the fetched values, if it has any sets; otherwise they are in res
-
-	profiled *group // the group whose profile the context has
-	record   []byte // res or raw encoded for the archive
-	scan     archive.SetScanner
-	taken    *instances // the instances last stored by take
-	lists    noted      // cache of note
+	cfg    Config
+	log    journal
+	from   *collector // of the metrics
+	plan   *plan      // what to record
+	values values     // the last ones
+	dict   dictionary
+	out    *output
 
 	started time.Time
 	calls   chan func() // of Call
@@ -103,21 +85,19 @@ func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Recorder, error) {
 		return nil, err
 	}
 	log := journal{cfg.Log}
-	from := &collector{c: c, host: host, log: log}
+	from, plan := &collector{c: c, host: host, log: log}, newPlan()
 	return &Recorder{
-		cfg: cfg, c: c, log: log, from: from, plan: newPlan(),
+		cfg: cfg, log: log, from: from, plan: plan,
+		values: values{c: c},
+		dict:   dictionary{c: c, plan: plan, log: log},
 		out: &output{
 			base: cfg.Archive, from: from, log: log,
 			by:    author{version: cfg.Version, host: cfg.Host, url: cfg.URL, logger: cfg.LoggerHost, port: cfg.Port},
 			count: tally{volume: cfg.Volume, all: cfg.Size},
 			space: space{limit: cmp.Or(cfg.Hold, holdBytes), tell: cfg.Full, log: log},
 		},
-		written: make(map[pcp.PMID]*logged),
-		indoms:  make(map[pcp.InDom]*loggedInDom),
-		labels:  make(map[labelKey]bool),
-		texts:   make(map[pcp.InDom]bool),
-		calls:   make(chan func()),
-		ended:   make(chan struct{}),
+		calls: make(chan func()),
+		ended: make(chan struct{}),
 	}, nil
 }
 
@@ -143,9 +123,9 @@ func (r *Recorder) Configure(ctx context.Context, config io.Reader, name string)
 
 // compiler returns a compiler of configurations for the plan.
 func (r *Recorder) compiler() *compiler {
-	k := &compiler{c: r.c, plan: r.plan, log: r.log}
+	k := &compiler{c: r.from.c, plan: r.plan, log: r.log}
 	if r.cfg.Meant != nil {
-		k.meant = func(ctx context.Context, name string) string { return r.cfg.Meant(ctx, r.c, name) }
+		k.meant = func(ctx context.Context, name string) string { return r.cfg.Meant(ctx, r.from.c, name) }
 	}
 	return k
 }
@@ -162,7 +142,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	// The epilogue needs requests and writes after ctx is done.
 	after := context.WithoutCancel(ctx)
 	if r.out.w == nil {
-		if err := r.out.create(after); err != nil {
+		if err := r.Create(after); err != nil {
 			return err
 		}
 	}
@@ -254,10 +234,10 @@ const restful = 5 * time.Second
 
 // rest releases memory that the next sample allocates again. Of many recorders few are active at a time.
 func (r *Recorder) rest() {
-	r.c.Rest()
+	r.from.c.Rest()
 	r.out.w.Rest()
-	r.res, r.ids, r.meta, r.record = pcp.Result{}, nil, nil, nil
-	r.raw, r.scan = wire.RawResult{}, archive.SetScanner{}
+	r.values.rest()
+	r.dict.meta = nil
 }
 
 // work executes the actions that are due.
@@ -300,7 +280,13 @@ func (r *Recorder) SetPort(port int) { r.out.by.port = port }
 
 // Create creates the archive, as Run would otherwise, for programs that need it before they
 // call Run.
-func (r *Recorder) Create(ctx context.Context) error { return r.out.create(ctx) }
+func (r *Recorder) Create(ctx context.Context) error {
+	if err := r.out.create(ctx); err != nil {
+		return err
+	}
+	r.dict.begin(r.out.w)
+	return nil
+}
 
 // Archive returns the base name of the current archive.
 func (r *Recorder) Archive() string { return r.out.base }

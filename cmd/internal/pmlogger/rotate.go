@@ -27,10 +27,7 @@ func (r *Recorder) Rotate(ctx context.Context, base string) error {
 	if err := r.out.rotate(ctx, base); err != nil {
 		return err
 	}
-	clear(r.written)
-	clear(r.indoms)
-	clear(r.labels)
-	clear(r.texts)
+	r.dict.begin(r.out.w)
 	now := time.Now()
 	r.out.count.restart(now)
 	r.plan.renew(now)
