@@ -16,7 +16,7 @@ const holdBytes = 8 << 20
 var errNoRoom = -pcp.Error(syscall.ENOSPC)
 
 // A space watches whether the file system has room for an archive, and limits the data kept in memory while it
-// has none.
+// is full.
 type space struct {
 	limit   int64           // of bytes in memory
 	tell    func(err error) // Config.Full

@@ -2,7 +2,7 @@ package pmlogger
 
 import "time"
 
-// A tally counts what is written, against the limits of a volume and of the whole recording.
+// A tally counts samples and bytes against the limits of a volume and of the whole recording.
 type tally struct {
 	volume, all Size // limits
 
