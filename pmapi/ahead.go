@@ -54,6 +54,16 @@ type aheadAnswer struct {
 	err   error
 }
 
+func namesKey(id pcp.PMID) aheadKey { return aheadKey{wire.TypePMNSNames, uint32(id), 0} }
+
+func textKey(ident uint32, kind pcp.TextKind) aheadKey {
+	return aheadKey{wire.TypeText, ident, uint32(kind)}
+}
+
+func labelKey(ident uint32, kind pcp.LabelFlags) aheadKey {
+	return aheadKey{wire.TypeLabel, ident, uint32(kind)}
+}
+
 // request returns the PDU of a request.
 func (k *aheadKey) request() wire.PDU {
 	switch k.answer {
@@ -82,81 +92,4 @@ func (k *aheadKey) decode(body []byte) (a aheadAnswer, err error) {
 		a.names = p.Names
 	}
 	return a, err
-}
-
-// aheadKeys returns the requests for the metadata of metrics, or for their labels alone, each once.
-func (h *host) aheadKeys(descs []pcp.Desc, labelsOnly bool) []aheadKey {
-	var list []aheadKey
-	seen := make(map[aheadKey]bool)
-	labels := func(kind pcp.LabelFlags, ident uint32) {
-		if k := (aheadKey{wire.TypeLabel, ident, uint32(kind)}); h.features&wire.FeatureLabels != 0 && !seen[k] {
-			seen[k] = true
-			list = append(list, k)
-		}
-	}
-	for _, d := range descs {
-		if d.PMID.IsDerived() {
-			continue
-		}
-		if !labelsOnly {
-			list = append(list,
-				aheadKey{wire.TypePMNSNames, uint32(d.PMID), 0},
-				aheadKey{wire.TypeText, uint32(d.PMID), uint32(pcp.TextPMID | pcp.TextOneLine)},
-				aheadKey{wire.TypeText, uint32(d.PMID), uint32(pcp.TextPMID | pcp.TextHelp)},
-			)
-		}
-		labels(pcp.LabelDomain, uint32(d.PMID.Domain()))
-		labels(pcp.LabelCluster, uint32(pcp.NewPMID(d.PMID.Domain(), d.PMID.Cluster(), 0)))
-		labels(pcp.LabelItem, uint32(d.PMID))
-	}
-	return list
-}
-
-// ahead does nothing if requests are traced, each where it belongs.
-func (h *host) ahead(ctx context.Context, descs []pcp.Desc, labelsOnly bool) error {
-	if h.trace != nil {
-		return nil
-	}
-	keys := h.aheadKeys(descs, labelsOnly)
-	h.known = make(map[aheadKey]aheadAnswer, len(keys))
-	for len(keys) > 0 {
-		n := min(len(keys), descWindow)
-		h.out = h.out[:0]
-		for i := range keys[:n] {
-			if err := h.add(keys[i].request()); err != nil {
-				return err
-			}
-		}
-		if err := h.begin(ctx); err != nil {
-			return err
-		}
-		err := h.write()
-		for i := 0; i < n && err == nil; i++ {
-			var body []byte
-			var a aheadAnswer
-			if body, err = h.answer(keys[i].answer); err == nil {
-				a, err = keys[i].decode(body)
-			}
-			if code, refused := err.(pcp.Error); refused {
-				a.err, err = code, nil
-			}
-			if err == nil {
-				h.known[keys[i]] = a
-			}
-		}
-		if err = h.end(ctx, err); err != nil {
-			return err
-		}
-		keys = keys[n:]
-	}
-	return nil
-}
-
-func (h *host) rest() {
-	h.known = nil
-	h.out = nil
-	h.result = wire.Result{}
-	if h.r != nil {
-		h.r.Rest()
-	}
 }

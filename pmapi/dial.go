@@ -128,42 +128,43 @@ func (d *Dialer) host(spec string) (*host, error) {
 	}
 	cfg := cmp.Or(d.Config, config.Process())
 	getenv := cfg.Getenv
-	h := &host{given: spec, spec: hs, dial: d.DialContext, denied: d.Denied}
-	if h.dial == nil {
-		h.dial = (&net.Dialer{KeepAlive: -1}).DialContext
+	to := target{given: spec, spec: hs, dial: d.DialContext}
+	if to.dial == nil {
+		to.dial = (&net.Dialer{KeepAlive: -1}).DialContext
 	}
-	h.connectTimeout = d.timeout(d.ConnectTimeout, getenv, "PMCD_CONNECT_TIMEOUT", 5*time.Second)
-	h.requestTimeout = d.timeout(d.RequestTimeout, getenv, "PMCD_REQUEST_TIMEOUT", 10*time.Second)
-	reconnect := Dialer{Reconnect: d.Reconnect, Warn: d.Warn}
-	h.backoff = sync.OnceValue(func() []time.Duration { return reconnect.reconnect(getenv) })
-	h.ports = defaultPorts(getenv("PMCD_PORT"))
+	to.connectTimeout = d.timeout(d.ConnectTimeout, getenv, "PMCD_CONNECT_TIMEOUT", 5*time.Second)
+	requestTimeout := d.timeout(d.RequestTimeout, getenv, "PMCD_REQUEST_TIMEOUT", 10*time.Second)
+	to.ports = defaultPorts(getenv("PMCD_PORT"))
 	if local := hs.Protocol == "unix" || hs.Protocol == "local"; local && hs.Hosts[0].Name == "" {
-		h.socket = d.Socket
-		if h.socket == "" {
-			h.socket = defaultSocket(cfg)
+		to.socket = d.Socket
+		if to.socket == "" {
+			to.socket = defaultSocket(cfg)
 		}
 		if hs.Protocol == "local" {
-			h.ownSocket = d.OwnSocket
+			to.ownSocket = d.OwnSocket
 		}
 	}
 
-	h.security = d.security(&hs, cfg)
-	if h.proxy, err = proxyOf(&hs, getenv); err != nil {
+	as := identity{security: d.security(&hs, cfg)}
+	if to.proxy, err = proxyOf(&hs, getenv); err != nil {
 		return nil, err
 	}
 	if _, compress := hs.Attr(wire.AttrCompress); compress {
 		return nil, fmt.Errorf("with compression: %w", errNotSupported)
 	}
-	h.login = d.login(&hs)
+	as.login = d.login(&hs)
 	var ok bool
-	if h.container, ok = hs.Attr(wire.AttrContainer); !ok {
-		h.container = cmp.Or(d.Container, getenv("PCP_CONTAINER"))
-		if err := checkContainer(h.container); err != nil {
+	if as.container, ok = hs.Attr(wire.AttrContainer); !ok {
+		as.container = cmp.Or(d.Container, getenv("PCP_CONTAINER"))
+		if err := checkContainer(as.container); err != nil {
 			return nil, fmt.Errorf("%w (PCP_CONTAINER)", err)
 		}
-	} else if h.container == "" {
+	} else if as.container == "" {
 		return nil, fmt.Errorf("empty container name: %w", -pcp.Error(syscall.ESRCH))
 	}
+	reconnect := Dialer{Reconnect: d.Reconnect, Warn: d.Warn}
+	h := newHost(to, as, sync.OnceValue(func() []time.Duration { return reconnect.reconnect(getenv) }))
+	h.timeout, h.denied = requestTimeout, d.Denied
 	return h, nil
 }
 
@@ -243,8 +244,8 @@ func defaultSocket(cfg *config.Config) string {
 }
 
 // login reads the attributes of the user in a specification.
-func (d *Dialer) login(hs *HostSpec) login {
-	l := login{askUser: d.UserName, askPassword: d.Password}
+func (d *Dialer) login(hs *HostSpec) *login {
+	l := &login{askUser: d.UserName, askPassword: d.Password}
 	var has [4]bool
 	l.user, has[0] = hs.Attr(wire.AttrUserName)
 	l.password, l.hasPassword = hs.Attr(wire.AttrPassword)

@@ -69,26 +69,28 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s: warned %q, want %q", env, warned, warning)
 		}
 	}
-	f("PMCD_REQUEST_TIMEOUT=2.5", func(h *host) bool { return h.requestTimeout == 2500*time.Millisecond }, "")
-	f("PMCD_REQUEST_TIMEOUT=0", func(h *host) bool { return h.requestTimeout == 0 }, "")
-	f("PMCD_REQUEST_TIMEOUT=x", func(h *host) bool { return h.requestTimeout == 10*time.Second }, "ignored bad PMCD_REQUEST_TIMEOUT = 'x'")
-	f("PMCD_REQUEST_TIMEOUT=-1", func(h *host) bool { return h.requestTimeout == 10*time.Second }, "ignored bad PMCD_REQUEST_TIMEOUT = '-1'")
-	f("PMCD_REQUEST_TIMEOUT=nan", func(h *host) bool { return h.requestTimeout == 10*time.Second }, "ignored bad PMCD_REQUEST_TIMEOUT = 'nan'")
+	f("PMCD_REQUEST_TIMEOUT=2.5", func(h *host) bool { return h.timeout == 2500*time.Millisecond }, "")
+	f("PMCD_REQUEST_TIMEOUT=0", func(h *host) bool { return h.timeout == 0 }, "")
+	f("PMCD_REQUEST_TIMEOUT=x", func(h *host) bool { return h.timeout == 10*time.Second }, "ignored bad PMCD_REQUEST_TIMEOUT = 'x'")
+	f("PMCD_REQUEST_TIMEOUT=-1", func(h *host) bool { return h.timeout == 10*time.Second }, "ignored bad PMCD_REQUEST_TIMEOUT = '-1'")
+	f("PMCD_REQUEST_TIMEOUT=nan", func(h *host) bool { return h.timeout == 10*time.Second }, "ignored bad PMCD_REQUEST_TIMEOUT = 'nan'")
 	f("PMCD_CONNECT_TIMEOUT=1", func(h *host) bool { return h.connectTimeout == time.Second }, "")
 	f("PMCD_CONNECT_TIMEOUT=1s", func(h *host) bool { return h.connectTimeout == 5*time.Second }, "ignored bad PMCD_CONNECT_TIMEOUT = '1s'")
-	f("PMCD_RECONNECT_TIMEOUT=1,2", func(h *host) bool { return slices.Equal(h.backoff(), []time.Duration{time.Second, 2 * time.Second}) }, "")
-	f("PMCD_RECONNECT_TIMEOUT=1,0", func(h *host) bool { return len(h.backoff()) == 5 && h.backoff()[4] == 80*time.Second },
+	f("PMCD_RECONNECT_TIMEOUT=1,2", func(h *host) bool {
+		return slices.Equal(h.retry.waits(), []time.Duration{time.Second, 2 * time.Second})
+	}, "")
+	f("PMCD_RECONNECT_TIMEOUT=1,0", func(h *host) bool { return len(h.retry.waits()) == 5 && h.retry.waits()[4] == 80*time.Second },
 		"pmReconnectContext: ignored bad PMCD_RECONNECT_TIMEOUT = '1,0'")
 	f("PMCD_RECONNECT_TIMEOUT=x", func(*host) bool { return true }, "") // until it is wanted
 	f("PMCD_PORT=1,2,3", func(h *host) bool { return slices.Equal(h.ports, []int{1, 2, 3}) }, "")
 	f("PMCD_PORT=1,x", func(h *host) bool { return slices.Equal(h.ports, []int{44321}) }, "")
 	f("PMCD_SOCKET=/x/y", func(h *host) bool { return h.socket == "/x/y" }, "")
 	f("PCP_RUN_DIR=/x", func(h *host) bool { return h.socket == "/x/pmcd.socket" }, "")
-	f("PCP_CONTAINER=c1", func(h *host) bool { return h.container == "c1" }, "")
-	f("PCP_SECURE_SOCKETS=relaxed", func(h *host) bool { return h.security.relaxed && !h.security.enforced }, "")
-	f("PCP_SECURE_SOCKETS=enforce", func(h *host) bool { return h.security.enforced }, "")
-	f("PCP_SECURE_SOCKETS=1", func(h *host) bool { return h.security.enforced }, "")
-	f("PCP_SECURE_SOCKETS=0", func(h *host) bool { return !h.security.relaxed && !h.security.enforced }, "")
+	f("PCP_CONTAINER=c1", func(h *host) bool { return h.as.container == "c1" }, "")
+	f("PCP_SECURE_SOCKETS=relaxed", func(h *host) bool { return h.as.security.relaxed && !h.as.security.enforced }, "")
+	f("PCP_SECURE_SOCKETS=enforce", func(h *host) bool { return h.as.security.enforced }, "")
+	f("PCP_SECURE_SOCKETS=1", func(h *host) bool { return h.as.security.enforced }, "")
+	f("PCP_SECURE_SOCKETS=0", func(h *host) bool { return !h.as.security.relaxed && !h.as.security.enforced }, "")
 
 	g := func(env, spec string, want pcp.Error) {
 		t.Helper()

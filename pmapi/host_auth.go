@@ -3,18 +3,64 @@ package pmapi
 import (
 	"context"
 	"fmt"
-	"time"
+	"sync"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/sasl"
 	"github.com/go-pcp/pcp/wire"
 )
 
-// loginFlags picks the features about the user's identity to ask of a collector
+// A login is what a client knows about its user's identity at the collector. It
+// keeps what the user was asked for, for the next connection and for copies.
+type login struct {
+	wanted        bool // the specification has it
+	method, realm string
+	askUser       func(ctx context.Context) (string, error)
+	askPassword   func(ctx context.Context, username, realm string) (string, error)
+
+	mu          sync.Mutex
+	user        string
+	password    string
+	hasPassword bool
+}
+
+// another returns a copy.
+func (l *login) another() *login {
+	user, password, has := l.known()
+	return &login{
+		wanted: l.wanted, method: l.method, realm: l.realm, askUser: l.askUser, askPassword: l.askPassword,
+		user: user, password: password, hasPassword: has,
+	}
+}
+
+// known returns name and password, as far as they are known.
+func (l *login) known() (user, password string, hasPassword bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.user, l.password, l.hasPassword
+}
+
+// complete asks the user for name and password as far as they are missing.
+func (l *login) complete(ctx context.Context) (user, password string, err error) {
+	user, password, has := l.known()
+	if user == "" && l.askUser != nil {
+		user, err = l.askUser(ctx)
+	}
+	if err == nil && user != "" && !has && l.askPassword != nil {
+		password, err = l.askPassword(ctx, user, l.realm)
+		has = err == nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.user, l.password, l.hasPassword = user, password, has
+	return user, password, err
+}
+
+// flags picks the features about the user's identity to ask of a collector
 // that has the given ones.
-func (h *host) loginFlags(features wire.Features) (wire.Features, error) {
+func (l *login) flags(features wire.Features) (wire.Features, error) {
 	flags := features & wire.FeatureCredsReqd
-	if h.login.wanted {
+	if l.wanted {
 		if features&wire.FeatureAuth == 0 {
 			return 0, fmt.Errorf("collector does not offer authentication: %w", errNotSupported)
 		}
@@ -30,56 +76,57 @@ const maxAuthSteps = 8
 // flags and the user is not known from a Unix socket (secureconnect.c:
 // __pmAuthClientNegotiation). With a method like PLAIN a refusal arrives in
 // answer to the first request.
-func (h *host) authenticate(ctx context.Context, flags wire.Features, unix bool) error {
+func (l *login) authenticate(ctx context.Context, p *pduConn, to *target, flags wire.Features, unix bool) error {
 	if flags&wire.FeatureCredsReqd != 0 && unix || flags&(wire.FeatureAuth|wire.FeatureCredsReqd) == 0 {
 		return nil
 	}
-	h.trace.authBegins(h)
-	offered, err := h.authMessage(true)
+	p.trace.authBegins(p.conn, to.name(), l.method)
+	offered, err := authMessage(p, true)
 	if err != nil {
 		return err
 	}
-	h.trace.authOffered(offered)
-	mechanism, err := sasl.Choose(string(offered), h.login.method)
+	p.trace.authOffered(offered)
+	mechanism, err := sasl.Choose(string(offered), l.method)
 	if err != nil {
-		h.trace.authFails("sasl_client_start", err)
+		p.trace.authFails("sasl_client_start", err)
 		return err
 	}
-	if err := h.askLogin(ctx); err != nil {
+	user, password, err := l.askLogin(ctx, p)
+	if err != nil {
 		return err
 	}
-	c, err := sasl.NewClient(mechanism, h.login.user, h.login.password)
+	c, err := sasl.NewClient(mechanism, user, password)
 	if err != nil {
 		return err
 	}
 	first := c.Start()
-	h.trace.authStarts(mechanism, c.Done(), len(first))
-	err = h.sendAuth(first, len(mechanism))
+	p.trace.authStarts(mechanism, c.Done(), len(first))
+	err = sendAuth(p, first, len(mechanism))
 	if err == nil {
-		err = h.answerAuth(c)
+		err = answerAuth(p, c)
 	}
-	h.trace.authEnds(h.login.user, err)
+	p.trace.authEnds(user, err)
 	return err
 }
 
 // answerAuth answers the collector's challenges.
-func (h *host) answerAuth(c *sasl.Client) error {
+func answerAuth(p *pduConn, c *sasl.Client) error {
 	for range maxAuthSteps {
 		if c.Done() {
 			return nil
 		}
-		h.trace.auth(negotiation + " awaiting server reply")
-		challenge, err := h.authMessage(false)
+		p.trace.auth(negotiation + " awaiting server reply")
+		challenge, err := authMessage(p, false)
 		if err != nil {
 			return err
 		}
 		answer, err := c.Step(challenge)
 		if err != nil {
-			h.trace.authFails("sasl_client_step", err)
+			p.trace.authFails("sasl_client_step", err)
 			return err
 		}
-		h.trace.auth(negotiation+" step send (%d bytes)", len(answer))
-		if err := h.sendAuth(answer, 0); err != nil {
+		p.trace.auth(negotiation+" step send (%d bytes)", len(answer))
+		if err := sendAuth(p, answer, 0); err != nil {
 			return err
 		}
 	}
@@ -88,41 +135,32 @@ func (h *host) answerAuth(c *sasl.Client) error {
 
 // askLogin completes name and password. The time limit of the request stops while
 // somebody types.
-func (h *host) askLogin(ctx context.Context) error {
-	l := &h.login
-	if l.user != "" && l.hasPassword {
-		return nil
+func (l *login) askLogin(ctx context.Context, p *pduConn) (user, password string, err error) {
+	if user, password, has := l.known(); user != "" && has {
+		return user, password, nil
 	}
-	h.conn.SetDeadline(time.Time{})
-	var err error
-	if l.user == "" && l.askUser != nil {
-		l.user, err = l.askUser(ctx)
-	}
-	if err == nil && l.user != "" && !l.hasPassword && l.askPassword != nil {
-		l.password, err = l.askPassword(ctx, l.user, l.realm)
-		l.hasPassword = err == nil
-	}
-	if err == nil && h.requestTimeout > 0 {
-		h.conn.SetDeadline(time.Now().Add(h.requestTimeout))
+	p.suspend()
+	user, password, err = l.complete(ctx)
+	if err == nil {
+		p.resume()
 	}
 	if ctx.Err() != nil {
-		return newConnError(context.Cause(ctx))
+		err = newConnError(context.Cause(ctx))
 	}
-	return err
+	return user, password, err
 }
 
 // sendAuth sends a message. Its bytes from the offset secret on must not be shown.
-func (h *host) sendAuth(message []byte, secret int) error {
+func sendAuth(p *pduConn, message []byte, secret int) error {
 	attr := &wire.Attr{Value: message}
-	h.trace.attr("__pmSendAttr", attr, secret)
-	h.out = wire.Append(h.out[:0], wire.FromAnon, attr)
-	return h.write()
+	p.trace.attr("__pmSendAttr", attr, secret)
+	return p.send(wire.FromAnon, attr)
 }
 
 // authMessage receives a message of the collector: its methods, which are public, or a message
 // that must not be shown.
-func (h *host) authMessage(public bool) ([]byte, error) {
-	hdr, body, err := h.read()
+func authMessage(p *pduConn, public bool) ([]byte, error) {
+	hdr, body, err := p.read()
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +186,7 @@ func (h *host) authMessage(public bool) ([]byte, error) {
 	if public {
 		secret = len(attr.Value)
 	}
-	h.trace.attr("__pmDecodeAttr", &attr, secret)
+	p.trace.attr("__pmDecodeAttr", &attr, secret)
 	if len(attr.Value) >= sasl.MaxMessage {
 		return nil, fmt.Errorf("message of %d bytes during authentication: %w", len(attr.Value), pcp.ErrIPC)
 	}

@@ -4,90 +4,86 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/wire"
 )
 
-// addProfile appends the profile to h.out if the collector does not have it, and
-// returns its generation, to be noted once it is sent.
-func (h *host) addProfile(p profile) (uint64, error) {
-	if p.gen == h.sent {
-		return p.gen, nil
-	}
-	h.trace.sendProfile(p.Profile)
-	return p.gen, h.add(&wire.Profile{Context: slot, Profile: *p.Profile})
+// A fetcher fetches values from a collector, and stores them there. Its memory is
+// reused from fetch to fetch.
+type fetcher struct {
+	on       *conversation
+	fetchReq wire.Fetch
+	result   wire.Result
+	pending  pending // of startFetch
 }
 
-func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {
-	return h.fetchAny(ctx, p, ids, nil, res, keep)
+func (f *fetcher) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {
+	return f.fetchAny(ctx, p, ids, nil, res, keep)
 }
 
 // fetchAny is fetch if raw is nil. Otherwise raw gets the values that need no
 // conversion.
-func (h *host) fetchAny(ctx context.Context, p profile, ids []pcp.PMID, raw *wire.RawResult, res *pcp.Result, keep bool) (Changes, error) {
-	gen, want, err := h.fetchRequest(p, ids)
+func (f *fetcher) fetchAny(ctx context.Context, p profile, ids []pcp.PMID, raw *wire.RawResult, res *pcp.Result, keep bool) (Changes, error) {
+	gen, want, err := f.fetchRequest(p, ids)
 	if err != nil {
 		return 0, err
 	}
-	if err := h.begin(ctx); err != nil {
+	if err := f.on.begin(ctx); err != nil {
 		return 0, err
 	}
-	h.sent = gen
-	err = h.write()
+	f.on.profileGen = gen
+	err = f.on.write()
 	var body []byte
 	if err == nil {
-		body, err = h.answer(want)
+		body, err = f.on.answer(want)
 	}
-	return h.finishFetch(ctx, ids, body, err, raw, res, keep)
+	return f.finishFetch(ctx, ids, body, err, raw, res, keep)
 }
 
-// fetchRequest has h.out be the request of a fetch. It returns the generation of the profile that the collector has
+// fetchRequest makes the request of a fetch. It returns the generation of the profile that the collector has
 // after it, and the type of the answer.
-func (h *host) fetchRequest(p profile, ids []pcp.PMID) (gen uint64, want wire.Type, err error) {
-	h.out = h.out[:0]
-	if gen, err = h.addProfile(p); err != nil {
+func (f *fetcher) fetchRequest(p profile, ids []pcp.PMID) (gen uint64, want wire.Type, err error) {
+	f.on.clear()
+	if gen, err = f.on.addProfile(p); err != nil {
 		return 0, 0, err
 	}
 	want = wire.TypeResult
-	if h.features&wire.FeatureHighRes != 0 {
+	if f.on.has(wire.FeatureHighRes) {
 		want = wire.TypeHighResResult
 	}
-	h.fetchReq = wire.Fetch{HighRes: want == wire.TypeHighResResult, Context: slot, PMIDs: ids}
-	err = h.add(&h.fetchReq)
-	h.fetchReq.PMIDs = nil
+	f.fetchReq = wire.Fetch{HighRes: want == wire.TypeHighResResult, Context: slot, PMIDs: ids}
+	err = f.on.add(&f.fetchReq)
+	f.fetchReq.PMIDs = nil
 	return gen, want, err
 }
 
 // finishFetch takes in the body of the answer to a fetch, or the error that came in its place, and ends the request.
-func (h *host) finishFetch(ctx context.Context, ids []pcp.PMID, body []byte, err error, raw *wire.RawResult, res *pcp.Result, keep bool) (Changes, error) {
-	highRes := h.features&wire.FeatureHighRes != 0
-	changes := h.changes
-	h.changes = 0
+func (f *fetcher) finishFetch(ctx context.Context, ids []pcp.PMID, body []byte, err error, raw *wire.RawResult, res *pcp.Result, keep bool) (Changes, error) {
+	highRes := f.on.has(wire.FeatureHighRes)
+	changes := f.on.takeChanges()
 	if err == nil && raw != nil && raw.Take(body, highRes, ids) {
 		res.Reset()
 		res.Time = raw.Time
-		return changes, h.end(ctx, nil)
+		return changes, f.on.end(ctx, nil)
 	}
 	if err == nil {
-		if keep || h.trace != nil {
+		if keep || f.on.trace != nil {
 			body = bytes.Clone(body)
 		}
-		h.result.HighRes = highRes
-		h.result.Result = *res
-		err = h.result.DecodeBody(body)
-		*res = h.result.Result
-		h.result.Result = pcp.Result{}
+		f.result.HighRes = highRes
+		f.result.Result = *res
+		err = f.result.DecodeBody(body)
+		*res = f.result.Result
+		f.result.Result = pcp.Result{}
 	}
-	if err = h.end(ctx, err); err != nil {
+	if err = f.on.end(ctx, err); err != nil {
 		return changes, err
 	}
-	h.trace.hostResult(ctx, res)
-	for i := 0; h.denied != nil && i < len(res.Sets); i++ {
+	f.on.trace.hostResult(ctx, res)
+	for i := 0; f.on.denied != nil && i < len(res.Sets); i++ {
 		if res.Sets[i].Err == pcp.ErrPermission {
-			h.denied()
+			f.on.refused(pcp.ErrPermission)
 			break
 		}
 	}
@@ -102,62 +98,12 @@ func (h *host) finishFetch(ctx context.Context, ids []pcp.PMID, body []byte, err
 	return changes, nil
 }
 
-func (h *host) store(ctx context.Context, res *pcp.Result) error {
-	h.trace.hostResult(ctx, res)
-	h.result = wire.Result{Result: *res}
-	defer func() { h.result = wire.Result{} }()
-	return h.ask(ctx, &h.result, nil)
+func (f *fetcher) store(ctx context.Context, res *pcp.Result) error {
+	f.on.trace.hostResult(ctx, res)
+	f.result = wire.Result{Result: *res}
+	defer func() { f.result = wire.Result{} }()
+	return f.on.ask(ctx, &f.result, nil)
 }
 
-// hostName returns the name that the collector reports, or else the name it was
-// found by.
-func (h *host) hostName(ctx context.Context, p profile) (string, error) {
-	name, err := h.fetchString(ctx, p, "pmcd.hostname")
-	if err != nil && ctx.Err() != nil {
-		return "", err
-	}
-	if name == "" {
-		name = h.givenName()
-	}
-	return name, nil
-}
-
-// givenName returns the name of the collector's host that is known without asking
-// it.
-func (h *host) givenName() string {
-	name := h.spec.Hosts[0].Name
-	if h.spec.Protocol == "unix" || h.spec.Protocol == "local" || len(name) >= 9 && name[:9] == "localhost" {
-		if n, err := os.Hostname(); err == nil {
-			return n
-		}
-	}
-	return name
-}
-
-func (h *host) timeZone(ctx context.Context, p profile) (string, error) {
-	return h.fetchString(ctx, p, "pmcd.timezone")
-}
-
-// fetchString fetches the value of a metric that is a single string.
-func (h *host) fetchString(ctx context.Context, p profile, name string) (string, error) {
-	ids := []pcp.PMID{pcp.PMIDNull}
-	if err := h.lookupNames(ctx, []string{name}, ids); err != nil {
-		return "", nameError(name, err)
-	}
-	var res pcp.Result
-	changes, err := h.fetch(ctx, p, ids, &res, false)
-	if h.trace.on(debug.Fetch) {
-		h.trace.fetched(ctx, h.trace.lookup, changes, &res, err)
-	}
-	if err != nil {
-		return "", err
-	}
-	vs := &res.Sets[0]
-	if vs.Err < 0 {
-		return "", nameError(name, vs.Err)
-	}
-	if len(vs.Values) == 0 {
-		return "", nameError(name, pcp.ErrValue)
-	}
-	return string(vs.Values[0].Bytes()), nil
-}
+// rest frees memory.
+func (f *fetcher) rest() { f.result = wire.Result{} }

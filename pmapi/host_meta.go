@@ -12,24 +12,25 @@ import (
 // maxDescs is how many descriptors go into a request.
 const maxDescs = (maxRequest - wire.HeaderSize - 4) / 4
 
-// descWindow is how many single requests are on the way at a time to a
-// collector that cannot answer for many at once. The answers to them fit any
-// socket buffer, so neither side can block the other.
-const descWindow = 64
+// remoteMeta is the metadata of a collector's metrics and instance domains.
+type remoteMeta struct {
+	on       *conversation
+	foreseen *foreseen
+}
 
-func (h *host) descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
-	if len(ids) == 1 || h.features&wire.FeatureDescs == 0 {
-		return h.descsOneByOne(ctx, ids, descs)
+func (m *remoteMeta) descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
+	if len(ids) == 1 || !m.on.has(wire.FeatureDescs) {
+		return m.descsOneByOne(ctx, ids, descs)
 	}
 	for base := 0; base < len(ids); base += maxDescs {
 		part := ids[base:min(base+maxDescs, len(ids))]
 		var ans wire.Descs
-		if err := h.ask(ctx, &wire.DescIDs{PMIDs: part}, &ans); err != nil {
+		if err := m.on.ask(ctx, &wire.DescIDs{PMIDs: part}, &ans); err != nil {
 			if pcp.Code(err) == pcp.ErrIPC || ctx.Err() != nil {
 				return err
 			}
 			// One metric of an agent that is gone must not spoil the rest.
-			if err := h.descsOneByOne(ctx, part, descs[base:base+len(part)]); err != nil && pcp.Code(err) == pcp.ErrIPC {
+			if err := m.descsOneByOne(ctx, part, descs[base:base+len(part)]); err != nil && pcp.Code(err) == pcp.ErrIPC {
 				return err
 			}
 			continue
@@ -43,94 +44,81 @@ func (h *host) descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) erro
 		if descs[i].PMID == pcp.PMIDNull {
 			// Only a request for a single metric returns the reason that it has
 			// no descriptor.
-			return h.descsOneByOne(ctx, ids[i:i+1], descs[i:i+1])
+			return m.descsOneByOne(ctx, ids[i:i+1], descs[i:i+1])
 		}
 	}
 	return nil
 }
 
-func (h *host) descsOneByOne(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
+// descsOneByOne asks for each metric alone, as must be done at a collector that cannot answer for
+// many at once. The error is that of the first metric without a descriptor.
+func (m *remoteMeta) descsOneByOne(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
 	var first error
-	for len(ids) > 0 {
-		n := min(len(ids), descWindow)
-		h.out = h.out[:0]
-		for _, id := range ids[:n] {
-			if err := h.add(&wire.DescReq{PMID: id}); err != nil {
-				return err
+	request := func(i int) (wire.PDU, wire.Type) { return &wire.DescReq{PMID: ids[i]}, wire.TypeDesc }
+	err := m.on.askAll(ctx, len(ids), request, func(i int, body []byte, err error) error {
+		if err != nil {
+			if first == nil {
+				first = fmt.Errorf("metric %v: %w", ids[i], err)
 			}
+			return nil
 		}
-		if err := h.begin(ctx); err != nil {
-			return err
+		var ans wire.Desc
+		err = ans.DecodeBody(body)
+		if err == nil {
+			descs[i] = ans.Desc
 		}
-		err := h.write()
-		for i := 0; i < n && err == nil; i++ {
-			var body []byte
-			var ans wire.Desc
-			if body, err = h.answer(wire.TypeDesc); err == nil {
-				err = ans.DecodeBody(body)
-			}
-			code, refused := err.(pcp.Error)
-			if refused && first == nil {
-				first = fmt.Errorf("metric %v: %w", ids[i], code)
-			}
-			if refused {
-				err = nil
-			} else if err == nil {
-				descs[i] = ans.Desc
-			}
-		}
-		if err = h.end(ctx, err); err != nil {
-			return err
-		}
-		ids, descs = ids[n:], descs[n:]
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return first
 }
 
-func (h *host) text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
-	if a, ok := h.known[aheadKey{wire.TypeText, ident, uint32(kind &^ pcp.TextDirect)}]; ok {
+func (m *remoteMeta) text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	if a, ok := m.foreseen.answer(textKey(ident, kind&^pcp.TextDirect)); ok {
 		return a.text, a.err
 	}
 	var ans wire.Text
-	err := h.ask(ctx, &wire.TextReq{Ident: ident, Kind: kind}, &ans)
+	err := m.on.ask(ctx, &wire.TextReq{Ident: ident, Kind: kind}, &ans)
 	return ans.Text, err
 }
 
-func (h *host) labels(ctx context.Context, p profile, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
-	if h.features&wire.FeatureLabels == 0 {
+func (m *remoteMeta) labels(ctx context.Context, p profile, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
+	if !m.on.has(wire.FeatureLabels) {
 		return nil, pcp.ErrNoLabels
 	}
-	if a, ok := h.known[aheadKey{wire.TypeLabel, ident, uint32(kind)}]; ok {
+	if a, ok := m.foreseen.answer(labelKey(ident, kind)); ok {
 		return a.sets, a.err
 	}
-	h.out = h.out[:0]
-	gen := h.sent
+	m.on.clear()
+	gen := m.on.profileGen
 	if kind&pcp.LabelInstances != 0 {
 		var err error
-		if gen, err = h.addProfile(p); err != nil {
+		if gen, err = m.on.addProfile(p); err != nil {
 			return nil, err
 		}
 	}
-	if err := h.add(&wire.LabelReq{Ident: ident, Kind: kind}); err != nil {
+	if err := m.on.add(&wire.LabelReq{Ident: ident, Kind: kind}); err != nil {
 		return nil, err
 	}
-	if err := h.begin(ctx); err != nil {
+	if err := m.on.begin(ctx); err != nil {
 		return nil, err
 	}
-	h.sent = gen
+	m.on.profileGen = gen
 	var ans wire.Labels
-	err := h.end(ctx, h.exchange(&ans))
+	err := m.on.end(ctx, m.on.exchange(&ans))
 	if err == nil {
-		h.trace.labels(ans.Kind, ans.Ident, ans.Sets)
+		m.on.trace.labels(ans.Kind, ans.Ident, ans.Sets)
 	}
 	return ans.Sets, err
 }
 
-func (h *host) instances(ctx context.Context, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
+func (m *remoteMeta) instances(ctx context.Context, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
 	var ans wire.Instance
-	err := h.ask(ctx, &wire.InstanceReq{InDom: indom, Inst: inst, Name: name}, &ans)
-	if err == nil && h.trace.on(debug.InDom) {
-		h.trace.instances(ans.InDom, ans.Instances, name != "" || inst == pcp.InNull, name == "")
+	err := m.on.ask(ctx, &wire.InstanceReq{InDom: indom, Inst: inst, Name: name}, &ans)
+	if err == nil && m.on.trace.on(debug.InDom) {
+		m.on.trace.instances(ans.InDom, ans.Instances, name != "" || inst == pcp.InNull, name == "")
 	}
 	return ans.Instances, err
 }

@@ -15,23 +15,29 @@ import (
 // limit by the same margin (pmns.c: pmLookupName_ctx).
 const maxRequest = wire.MaxInbound - 1024
 
+// remoteNames are the names of a collector.
+type remoteNames struct {
+	on       *conversation
+	foreseen *foreseen
+}
+
 // lookupNames asks in requests of at most maxRequest bytes.
-func (h *host) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
+func (n *remoteNames) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
 	for base := 0; base < len(names); {
 		size := wire.HeaderSize + 12
-		n := 0
-		for base+n < len(names) {
-			need := 4 + (len(names[base+n])+3)&^3
-			if n > 0 && size+need > maxRequest {
+		some := 0
+		for base+some < len(names) {
+			need := 4 + (len(names[base+some])+3)&^3
+			if some > 0 && size+need > maxRequest {
 				break
 			}
 			size += need
-			n++
+			some++
 		}
-		if err := h.lookupSome(ctx, names[base:base+n], ids[base:base+n]); err != nil {
+		if err := n.lookupSome(ctx, names[base:base+some], ids[base:base+some]); err != nil {
 			return err
 		}
-		base += n
+		base += some
 	}
 	for i, id := range ids {
 		if id != pcp.PMIDNull {
@@ -43,7 +49,7 @@ func (h *host) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) 
 		// Only a request for a single name returns the reason that it has no
 		// PMID.
 		id := ids[i : i+1]
-		err := h.lookupSome(ctx, names[i:i+1], id)
+		err := n.lookupSome(ctx, names[i:i+1], id)
 		if err == nil && id[0] == pcp.PMIDNull {
 			err = nameError(names[i], pcp.ErrName)
 		}
@@ -55,14 +61,14 @@ func (h *host) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) 
 }
 
 // lookupSome does one request.
-func (h *host) lookupSome(ctx context.Context, names []string, ids []pcp.PMID) error {
+func (n *remoteNames) lookupSome(ctx context.Context, names []string, ids []pcp.PMID) error {
 	var ans wire.PMNSIDs
-	h.trace.asksNames(names)
-	err := h.ask(ctx, &wire.PMNSNames{Names: names}, &ans)
+	n.on.trace.asksNames(names)
+	err := n.on.ask(ctx, &wire.PMNSNames{Names: names}, &ans)
 	if err == nil && len(ans.PMIDs) != len(names) {
 		err = fmt.Errorf("%d PMIDs for %d names: %w", len(ans.PMIDs), len(names), pcp.ErrIPC)
 	}
-	h.trace.gotIDs(ans.PMIDs, err)
+	n.on.trace.gotIDs(ans.PMIDs, err)
 	if err == nil {
 		copy(ids, ans.PMIDs)
 		if ans.Status < 0 {
@@ -75,24 +81,24 @@ func (h *host) lookupSome(ctx context.Context, names []string, ids []pcp.PMID) e
 	return err
 }
 
-func (h *host) names(ctx context.Context, id pcp.PMID) ([]string, error) {
-	if a, ok := h.known[aheadKey{wire.TypePMNSNames, uint32(id), 0}]; ok {
+func (n *remoteNames) names(ctx context.Context, id pcp.PMID) ([]string, error) {
+	if a, ok := n.foreseen.answer(namesKey(id)); ok {
 		return a.names, a.err
 	}
 	var ans wire.PMNSNames
-	if h.trace.on(debug.PMNS) {
-		h.trace.idList("__pmSendIDList", []pcp.PMID{id})
+	if n.on.trace.on(debug.PMNS) {
+		n.on.trace.idList("__pmSendIDList", []pcp.PMID{id})
 	}
-	err := h.ask(ctx, &wire.PMNSIDs{PMIDs: []pcp.PMID{id}}, &ans)
-	h.trace.gotNames(&ans, err)
+	err := n.on.ask(ctx, &wire.PMNSIDs{PMIDs: []pcp.PMID{id}}, &ans)
+	n.on.trace.gotNames(&ans, err)
 	return ans.Names, err
 }
 
-func (h *host) children(ctx context.Context, name string) ([]pmns.Child, error) {
+func (n *remoteNames) children(ctx context.Context, name string) ([]pmns.Child, error) {
 	var ans wire.PMNSNames
-	h.trace.nameRequest(wire.TypePMNSChild, name, 1)
-	err := h.ask(ctx, &wire.PMNSChild{Name: name, WithStatus: true}, &ans)
-	h.trace.gotNames(&ans, err)
+	n.on.trace.nameRequest(wire.TypePMNSChild, name, 1)
+	err := n.on.ask(ctx, &wire.PMNSChild{Name: name, WithStatus: true}, &ans)
+	n.on.trace.gotNames(&ans, err)
 	if err != nil {
 		return nil, err
 	}
@@ -100,16 +106,16 @@ func (h *host) children(ctx context.Context, name string) ([]pmns.Child, error) 
 		return nil, fmt.Errorf("%d names with %d statuses: %w", len(ans.Names), len(ans.Status), pcp.ErrIPC)
 	}
 	children := make([]pmns.Child, len(ans.Names))
-	for i, n := range ans.Names {
-		children[i] = pmns.Child{Name: n, Leaf: ans.Status[i] == 0}
+	for i, name := range ans.Names {
+		children[i] = pmns.Child{Name: name, Leaf: ans.Status[i] == 0}
 	}
 	return children, nil
 }
 
-func (h *host) leaves(ctx context.Context, name string) ([]string, error) {
+func (n *remoteNames) leaves(ctx context.Context, name string) ([]string, error) {
 	var ans wire.PMNSNames
-	h.trace.nameRequest(wire.TypePMNSTraverse, name, 0)
-	err := h.ask(ctx, &wire.PMNSTraverse{Name: name}, &ans)
-	h.trace.gotNames(&ans, err)
+	n.on.trace.nameRequest(wire.TypePMNSTraverse, name, 0)
+	err := n.on.ask(ctx, &wire.PMNSTraverse{Name: name}, &ans)
+	n.on.trace.gotNames(&ans, err)
 	return ans.Names, err
 }

@@ -50,9 +50,9 @@ func proxyOf(hs *HostSpec, getenv func(string) string) (string, error) {
 
 // askProxy has a proxy connect to a collector. From there on the collector
 // speaks. A proxy that cannot reach the collector ends the connection.
-func (h *host) askProxy(ctx context.Context, conn net.Conn, name, port string) error {
-	if h.connectTimeout > 0 {
-		if err := conn.SetDeadline(time.Now().Add(h.connectTimeout)); err != nil {
+func (t *target) askProxy(ctx context.Context, conn net.Conn, name, port string) error {
+	if t.connectTimeout > 0 {
+		if err := conn.SetDeadline(time.Now().Add(t.connectTimeout)); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func (h *host) askProxy(ctx context.Context, conn net.Conn, name, port string) e
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("proxy %s: %w: %w", h.proxy, err, pcp.ErrIPC)
+		return fmt.Errorf("proxy %s: %w: %w", t.proxy, err, pcp.ErrIPC)
 	}
 	if !stop() {
 		return context.Cause(ctx)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -31,67 +31,70 @@ func (e *TLSError) Error() string {
 // Unwrap returns Err.
 func (e *TLSError) Unwrap() error { return e.Err }
 
-// secureFlags picks the features of TLS that are asked of a collector which
-// has these (connect.c: check_feature_flags).
-func (h *host) secureFlags(features wire.Features, local bool) (wire.Features, error) {
+// A security is the use of TLS that a client wants. It does not change.
+type security struct {
+	enforced bool // no connection without it (PM_CTXFLAG_SECURE)
+	relaxed  bool // with it where the collector has it (PM_CTXFLAG_RELAXED)
+	config   *tls.Config
+	settings *config.Config
+}
+
+// flags picks the features of TLS to ask of a collector that
+// has the given ones (connect.c: check_feature_flags).
+func (s *security) flags(features wire.Features, local bool) (wire.Features, error) {
 	var flags wire.Features
 	if features&wire.FeatureCertReqd != 0 && !local {
-		if !h.security.enforced {
+		if !s.enforced {
 			return 0, fmt.Errorf("collector requires TLS with a certificate: %w", pcp.ErrNeedClientCert)
 		}
 		flags |= wire.FeatureCertReqd
 	}
-	if h.security.enforced || h.security.relaxed {
+	if s.enforced || s.relaxed {
 		if features&wire.FeatureSecure != 0 {
 			flags |= features & (wire.FeatureSecure | wire.FeatureSecureAck)
-		} else if h.security.enforced {
+		} else if s.enforced {
 			return 0, fmt.Errorf("collector does not offer TLS: %w", errNotSupported)
 		}
 	}
 	return flags, nil
 }
 
-// secure begins TLS if flags agreed on it. If the collector confirms that, secure
+// begin begins TLS if flags agreed on it. If the collector confirms that, begin
 // first waits for it. If the collector requires credentials and the kernel gives
 // it those of the client, neither side begins TLS (secureconnect.c:
 // __pmSecureClientHandshake).
-func (h *host) secure(flags wire.Features, unix bool) error {
+func (s *security) begin(p *pduConn, to *target, flags wire.Features, unix bool) error {
 	if flags&wire.FeatureSecure == 0 {
 		return nil
 	}
 	if flags&wire.FeatureSecureAck != 0 {
-		if err := h.secureAck(); err != nil {
+		if err := awaitAck(p); err != nil {
 			return err
 		}
 	}
 	if unix && flags&wire.FeatureCredsReqd != 0 {
 		return nil
 	}
-	h.trace.tls("__pmInitSecureClients: entered")
-	cfg, err := h.tlsConfig()
+	p.trace.tls("__pmInitSecureClients: entered")
+	cfg, err := s.client(to.certName())
 	if te, ok := errors.AsType[*tlsconf.Error](err); ok {
 		err = &TLSError{te.Text, te.Err}
 	}
 	if err != nil {
-		h.trace.tlsEnds(nil, err)
-		return &DialError{Spec: h.given, Code: pcp.ErrNotConn, Err: err}
+		p.trace.tlsEnds(nil, err)
+		return &DialError{Spec: to.given, Code: pcp.ErrNotConn, Err: err}
 	}
-	encrypted := tls.Client(&readAhead{Conn: h.conn, first: h.r.Take()}, cfg)
-	h.trace.tlsBegins(h.conn)
+	encrypted := tls.Client(&readAhead{Conn: p.conn, first: p.r.Take()}, cfg)
+	p.trace.tlsBegins(p.conn)
 	err = encrypted.Handshake()
-	h.trace.tlsEnds(encrypted, err)
+	p.trace.tlsEnds(encrypted, err)
 	if err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return newConnError(fmt.Errorf("TLS: %w", err))
 		}
 		return &connError{pcp.ErrTLS, err}
 	}
-	h.mu.Lock()
-	h.conn = pduRecords{encrypted}
-	h.mu.Unlock()
-	h.stream = &stream{conn: h.conn}
-	h.r = wire.NewReader(h.stream)
-	h.r.Max = wire.MaxPDU
+	p.encrypt(pduRecords{encrypted})
 	return nil
 }
 
@@ -116,9 +119,9 @@ func (c pduRecords) Write(b []byte) (int, error) {
 	return done, nil
 }
 
-// secureAck receives the collector's word that TLS can begin.
-func (h *host) secureAck() error {
-	hdr, body, err := h.read()
+// awaitAck receives the collector's word that TLS can begin.
+func awaitAck(p *pduConn) error {
+	hdr, body, err := p.read()
 	if err != nil {
 		return err
 	}
@@ -135,29 +138,23 @@ func (h *host) secureAck() error {
 	return nil
 }
 
-// tlsConfig returns what a connection is to use. Files are read each time, for
-// certificates do not last as long as some programs run.
-func (h *host) tlsConfig() (*tls.Config, error) {
-	name := h.spec.Hosts[0].Name
-	if name == "" || name[0] == '/' || strings.HasPrefix(name, "local") {
-		if own, err := os.Hostname(); err == nil {
-			name = own
-		}
-	}
-	if cfg := h.security.config; cfg != nil {
+// client returns the configuration of a connection to the host that a certificate names. Files are read
+// each time, as certificates do not last as long as some programs run.
+func (s *security) client(name string) (*tls.Config, error) {
+	if cfg := s.config; cfg != nil {
 		cfg = cfg.Clone()
 		if cfg.ServerName == "" {
 			cfg.ServerName = name
 		}
 		return cfg, nil
 	}
-	file, err := tlsconf.ReadFile(tlsconf.Path(h.security.settings))
+	file, err := tlsconf.ReadFile(tlsconf.Path(s.settings))
 	if err != nil {
 		// The collector uses the file too, and other users may not be allowed
 		// to read it.
 		file = new(tlsconf.File)
 	}
-	return file.Client(name, h.security.settings.Getenv)
+	return file.Client(name, s.settings.Getenv)
 }
 
 // A readAhead is a connection with bytes that have already been read.

@@ -162,11 +162,12 @@ func (t *trace) context(src source) {
 	switch src := src.(type) {
 	case *host:
 		state := "CONNECTED"
-		if src.conn == nil || src.broken != nil {
+		conn, ok := src.usable()
+		if !ok {
 			state = "NOT CONNECTED"
 		}
 		fmt.Fprintf(&b, " host %s: pmcd=%s profile=NOT_SENT fd=%d origin=0.000000000 delta=0.000000000",
-			clean(src.name()), state, fdOf(src.conn))
+			clean(src.name()), state, fdOf(conn))
 	case *local:
 		b.WriteString(" standalone: profile=NOT_SENT")
 	case *recording:

@@ -45,16 +45,15 @@ func (t *trace) auth(format string, args ...any) {
 	}
 }
 
-// authBegins prints the selected method.
-func (t *trace) authBegins(h *host) {
+// authBegins prints the selected method, "" for the default one.
+func (t *trace) authBegins(conn net.Conn, host, method string) {
 	if !t.on(debug.Auth) {
 		return
 	}
-	method := h.login.method
 	if method == "" {
 		method = "default"
 	}
-	t.auth(negotiation+"(fd=%d, ssf=%d, host=%s)", fdOf(h.conn), strength(h.conn), clean(h.name()))
+	t.auth(negotiation+"(fd=%d, ssf=%d, host=%s)", fdOf(conn), strength(conn), clean(host))
 	t.auth(negotiation+" requesting \"%s\" method", clean(method))
 }
 

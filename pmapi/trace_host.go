@@ -106,14 +106,6 @@ func isContainer(body []byte) bool {
 	return len(body) >= 4 && wire.AttrKey(binary.BigEndian.Uint32(body)) == wire.AttrContainer
 }
 
-// name is what the C library calls the host of the connection.
-func (h *host) name() string {
-	if name := h.spec.Hosts[0].Name; name != "" {
-		return name
-	}
-	return h.socket
-}
-
 // connected prints that a connection exists, of which nothing was read so far.
 func (t *trace) connected(conn net.Conn) {
 	if t.on(debug.Context) {
@@ -152,7 +144,7 @@ func (t *trace) creds(creds []wire.Cred) {
 
 // connection prints the result of connecting: to a socket, or to one of several
 // ports.
-func (t *trace) connection(h *host, path string, ports []int, err error) {
+func (t *trace) connection(to *target, conn net.Conn, path string, ports []int, err error) {
 	if !t.on(debug.Context) {
 		return
 	}
@@ -164,27 +156,27 @@ func (t *trace) connection(h *host, path string, ports []int, err error) {
 		}
 		where = "port=" + strings.Join(list, ",")
 	}
-	if h.proxy != "" && path == "" {
-		t.byProxy(h, where, err)
+	if to.proxy != "" && path == "" {
+		t.byProxy(to, conn, where, err)
 		return
 	}
 	if err != nil {
 		code := pcp.Code(err)
-		t.printf("__pmConnectPMCD(%s): pmcd connection %s failed: %v\n", clean(h.name()), where, code)
+		t.printf("__pmConnectPMCD(%s): pmcd connection %s failed: %v\n", clean(to.name()), where, code)
 		return
 	}
-	t.printf("__pmConnectPMCD(%s): pmcd connection %s fd=%d PDU version=%d\n", clean(h.name()), where, fdOf(h.conn), wire.PDUVersion)
-	t.table(h.conn)
+	t.printf("__pmConnectPMCD(%s): pmcd connection %s fd=%d PDU version=%d\n", clean(to.name()), where, fdOf(conn), wire.PDUVersion)
+	t.table(conn)
 }
 
 // byProxy prints the result of connecting by way of a proxy.
-func (t *trace) byProxy(h *host, where string, err error) {
-	proxy, _, _ := net.SplitHostPort(h.proxy)
+func (t *trace) byProxy(to *target, conn net.Conn, where string, err error) {
+	proxy, _, _ := net.SplitHostPort(to.proxy)
 	if err != nil {
-		t.printf("__pmConnectPMCD(%s): proxy connection to %s %s failed: %v\n", clean(h.name()), clean(proxy), where, pcp.Code(err))
+		t.printf("__pmConnectPMCD(%s): proxy connection to %s %s failed: %v\n", clean(to.name()), clean(proxy), where, pcp.Code(err))
 		return
 	}
-	t.printf("__pmConnectPMCD(%s): proxy connection host=%s %s fd=%d version=1\n", clean(h.name()), clean(proxy), where, fdOf(h.conn))
+	t.printf("__pmConnectPMCD(%s): proxy connection host=%s %s fd=%d version=1\n", clean(to.name()), clean(proxy), where, fdOf(conn))
 }
 
 // status prints a status that came as an answer.
