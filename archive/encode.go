@@ -197,7 +197,7 @@ func appendInDom[S string | []byte](b []byte, typ MetaType, t pcp.Timestamp, ind
 			continue
 		}
 		b = binary.BigEndian.AppendUint32(b, uint32(off))
-		if off += len(name) + 1; off > MaxRecord {
+		if off += len(name) + 1; off > maxRecord {
 			return b[:start], fmt.Errorf("instance domain %s: names of %d bytes: %w", indom, off, pcp.ErrTooBig)
 		}
 	}

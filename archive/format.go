@@ -30,10 +30,10 @@ const (
 // Limits. The length of a record is limited by its length word, and its memory by
 // the size of the file.
 const (
-	MaxRecord  = 1<<31 - 1 // bytes of a record, framing included
+	maxRecord  = 1<<31 - 1 // bytes of a record, framing included
 	MaxName    = 4095      // bytes of a metric's name in a descriptor
 	MaxVolumes = 1 << 20   // number of the last volume
-	MaxIndex   = 1 << 26   // entries of a temporal index
+	maxIndex   = 1 << 26   // entries of a temporal index
 
 	nameFactor = 16 // bytes of all names of an instance domain for each byte of its record
 )

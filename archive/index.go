@@ -78,8 +78,8 @@ func readIndexEntries(r io.Reader, list []IndexEntry, version int) ([]IndexEntry
 	for {
 		n, err := io.ReadFull(r, buf)
 		for b := buf[:n]; len(b) >= size; b = b[size:] {
-			if len(list) >= MaxIndex {
-				return nil, fmt.Errorf("temporal index of more than %d entries: %w", MaxIndex, pcp.ErrTooBig)
+			if len(list) >= maxIndex {
+				return nil, fmt.Errorf("temporal index of more than %d entries: %w", maxIndex, pcp.ErrTooBig)
 			}
 			list = append(list, DecodeIndexEntry(b, version))
 		}

@@ -421,7 +421,7 @@ func (w *Writer) beginMeta() ([]byte, error) {
 // endMeta completes the record begun by beginMeta.
 func (w *Writer) endMeta(b []byte) error {
 	n := len(b) + 4 - len(w.meta.buf)
-	if n > MaxRecord {
+	if n > maxRecord {
 		return fmt.Errorf("%s: record of %d bytes: %w", w.meta.path, n, pcp.ErrTooBig)
 	}
 	if w.meta.pos()+int64(n) >= w.metaLimit {
@@ -486,7 +486,7 @@ func (w *Writer) WriteFramed(t pcp.Timestamp, rec []byte) error {
 	if n < HeadSize(w.label.Version)+frame {
 		return fmt.Errorf("%s: record of %d bytes: %w", w.data.path, n, pcp.ErrLogRec)
 	}
-	if n < longRecord || n > MaxRecord || w.data.pos()+int64(n) >= w.limit {
+	if n < longRecord || n > maxRecord || w.data.pos()+int64(n) >= w.limit {
 		return w.endRecord(t, append(append(w.data.buf, 0, 0, 0, 0), rec[4:n-4]...))
 	}
 	binary.BigEndian.PutUint32(rec, uint32(n))
@@ -541,7 +541,7 @@ func (w *Writer) beginRecord(t pcp.Timestamp) error {
 // word, to the buffer of the volume.
 func (w *Writer) endRecord(t pcp.Timestamp, b []byte) error {
 	n := len(b) + 4 - len(w.data.buf)
-	if n > MaxRecord {
+	if n > maxRecord {
 		return fmt.Errorf("%s: record of %d bytes: %w", w.data.path, n, pcp.ErrTooBig)
 	}
 	if end := w.data.pos() + int64(n); end >= w.limit && (w.data.pos() > w.labelLen || end >= MaxVolume2 && w.label.Version == Version2) {

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// MaxFile is the maximum size of a pcp.conf, in bytes.
-const MaxFile = 1 << 20
+// maxFile is the maximum size of a pcp.conf, in bytes.
+const maxFile = 1 << 20
 
 // A Config holds the settings of an installation. A program makes one and passes
 // it to others. It can be used by several goroutines at a time.
@@ -131,13 +131,13 @@ func (c *Config) Err() error { return c.file().err }
 // parse reads NAME=value lines; the value may be in quotes. Other lines are
 // ignored, as in C.
 func (c *contents) parse(r io.Reader) error {
-	sc := bufio.NewScanner(io.LimitReader(r, MaxFile+1))
+	sc := bufio.NewScanner(io.LimitReader(r, maxFile+1))
 	sc.Buffer(nil, 1<<16)
 	size := 0
 	for sc.Scan() {
 		line := sc.Text()
-		if size += len(line) + 1; size > MaxFile+1 {
-			return fmt.Errorf("more than %d bytes", MaxFile)
+		if size += len(line) + 1; size > maxFile+1 {
+			return fmt.Errorf("more than %d bytes", maxFile)
 		}
 		name, value, ok := strings.Cut(line, "=")
 		if !ok || strings.HasPrefix(line, "#") || name == "" || strings.ContainsAny(name, " \t") {

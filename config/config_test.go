@@ -90,7 +90,7 @@ func TestNoFile(t *testing.T) {
 
 func TestTooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pcp.conf")
-	os.WriteFile(path, bytes.Repeat([]byte("A=b\n"), MaxFile/4+1), 0o666)
+	os.WriteFile(path, bytes.Repeat([]byte("A=b\n"), maxFile/4+1), 0o666)
 	if err := New(env("PCP_CONF", path)).Err(); err == nil || !strings.Contains(err.Error(), "bytes") {
 		t.Errorf("a large file: %v", err)
 	}

@@ -16,7 +16,7 @@ import (
 //
 // units are the last valid units: those of one file are often the same.
 func accepts(s string, units *string) bool {
-	if len(s) > MaxExpr || strings.IndexByte(s, 0) >= 0 {
+	if len(s) > maxExpr || strings.IndexByte(s, 0) >= 0 {
 		return false
 	}
 	a := acceptor{s: s, units: units, room: maxAccepted}
@@ -26,7 +26,7 @@ func accepts(s string, units *string) bool {
 // maxAccepted is the maximum number of parentheses, prefix operators and
 // ternaries in accepts. Each of them adds at most six to the depth that parse
 // counts.
-const maxAccepted = MaxDepth/6 - 1
+const maxAccepted = maxDepth/6 - 1
 
 // An acceptor walks over an expression. Each of its methods starts at a token,
 // ends at the next one, and reports whether it found the construct of its name.

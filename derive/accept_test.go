@@ -82,7 +82,7 @@ func TestAcceptsRandom(t *testing.T) {
 // TestAcceptsDeep checks the maximum depth of the parser.
 func TestAcceptsDeep(t *testing.T) {
 	for _, level := range []string{"(", "a?b&&c>d+e*(", "!", "a ? ", "a&&!a<b+c*-", "delta(1+2*"} {
-		for n := 1; n < MaxDepth; n++ {
+		for n := 1; n < maxDepth; n++ {
 			expr := strings.Repeat(level, n) + "a" + strings.Repeat(")", strings.Count(level, "(")*n) + strings.Repeat(" : b", strings.Count(level, "?")*n)
 			if strings.Contains(level, "?b") {
 				expr = strings.Repeat(level, n) + "a" + strings.Repeat("):b", n)

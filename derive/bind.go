@@ -116,11 +116,11 @@ func (b *Binding) Rebind() {
 }
 
 // Limit sets the maximum number of b's own definitions
-// (PCP_DERIVED_CONTEXT_LIMIT). With n <= 0 it is [MaxOwn].
+// (PCP_DERIVED_CONTEXT_LIMIT). With n <= 0 it is about two million.
 func (b *Binding) Limit(n int) { b.limit = n }
 
-// MaxOwn is the maximum number of a binding's own definitions.
-const MaxOwn = 2048 * pcp.MaxItem
+// maxOwn is the maximum number of a binding's own definitions.
+const maxOwn = 2048 * pcp.MaxItem
 
 // Add defines a metric in this binding only (pmAddDerivedMetric(3)), and binds
 // it at once. If the set has the name too, the new definition hides that of the
@@ -130,7 +130,7 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 		return &Error{Name: name, Expr: expr, Column: column, Msg: msg}
 	}
 	b.traceOwn(traceParse, "name=\"%s\" expr=\"%s\"", name, expr)
-	limit := MaxOwn
+	limit := maxOwn
 	if b.limit > 0 {
 		limit = min(limit, b.limit)
 	}
@@ -148,7 +148,7 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 		return refuse(err.pos, err.msg)
 	}
 	// They start at the largest PMID and go down; their flag bit is set.
-	n := MaxOwn - 1 - len(b.own)
+	n := maxOwn - 1 - len(b.own)
 	id := pcp.NewPMID(pcp.DomainDynamic, n/pcp.MaxItem, n%pcp.MaxItem+1) | 1<<31
 	def.PMID = id
 	d := &bound{definition: def}

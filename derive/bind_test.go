@@ -145,7 +145,7 @@ func TestBindAtOnce(t *testing.T) {
 			t.Fatalf("descriptor %d is of %v", i, d.PMID)
 		}
 	}
-	if last := pmidOf(MaxDefinitions - 1); last != pcp.NewPMID(511, 2047, 1023) || indexOf(last) != MaxDefinitions-1 {
+	if last := pmidOf(maxDefinitions - 1); last != pcp.NewPMID(511, 2047, 1023) || indexOf(last) != maxDefinitions-1 {
 		t.Errorf("the last PMID is %v", last)
 	}
 }

@@ -21,10 +21,10 @@ type Control int
 
 const (
 	// GlobalLimit is the maximum number of definitions of the set, -1 for
-	// [MaxDefinitions] (PCP_DERIVED_GLOBAL_LIMIT).
+	// about two million (PCP_DERIVED_GLOBAL_LIMIT).
 	GlobalLimit Control = 1 + iota
 	// ContextLimit is the maximum number of a binding's own definitions, -1 for
-	// [MaxOwn]. It applies to bindings made later (PCP_DERIVED_CONTEXT_LIMIT).
+	// about two million. It applies to bindings made later (PCP_DERIVED_CONTEXT_LIMIT).
 	ContextLimit
 	_ // PCP_DERIVED_DEBUG_SYNTAX
 	_ // PCP_DERIVED_DEBUG_SEMANTICS

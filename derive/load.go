@@ -16,8 +16,8 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// MaxFile is the maximum size of a file of definitions, in bytes.
-const MaxFile = 16 << 20
+// maxFile is the maximum size of a file of definitions, in bytes.
+const maxFile = 16 << 20
 
 // maxNesting is the maximum nesting of directories of definitions.
 const maxNesting = 16
@@ -39,12 +39,12 @@ func (s *Set) Read(r io.Reader, file string) (n int, err error) {
 
 // read is Read, for a file that has about size bytes.
 func (s *Set) read(r io.Reader, file string, size int64) (n int, err error) {
-	buf := bytes.NewBuffer(make([]byte, 0, min(size, MaxFile)+bytes.MinRead))
-	if _, err := buf.ReadFrom(io.LimitReader(r, MaxFile+1)); err != nil {
+	buf := bytes.NewBuffer(make([]byte, 0, min(size, maxFile)+bytes.MinRead))
+	if _, err := buf.ReadFrom(io.LimitReader(r, maxFile+1)); err != nil {
 		return 0, err
 	}
-	if buf.Len() > MaxFile {
-		return 0, fmt.Errorf("%s: more than %d bytes: %w", file, MaxFile, pcp.ErrTooBig)
+	if buf.Len() > maxFile {
+		return 0, fmt.Errorf("%s: more than %d bytes: %w", file, maxFile, pcp.ErrTooBig)
 	}
 	return s.readText(buf.String(), file)
 }

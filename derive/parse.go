@@ -11,8 +11,8 @@ import (
 
 // Limits on one expression.
 const (
-	MaxExpr  = 64 << 10 // bytes
-	MaxDepth = 1000     // expressions inside one another
+	maxExpr  = 64 << 10 // bytes
+	maxDepth = 1000     // expressions inside one another
 )
 
 // A syntaxError is an error of the parser: the position and the message, "" if
@@ -28,8 +28,8 @@ func parse(s string) (*node, *syntaxError) { return parseTokens(s, nil) }
 
 // parseTokens is parse, and sets tokens, unless nil, to the tokens read.
 func parseTokens(s string, tokens *[]token) (*node, *syntaxError) {
-	if len(s) > MaxExpr {
-		return nil, &syntaxError{0, fmt.Sprintf("Expression of more than %d bytes", MaxExpr)}
+	if len(s) > maxExpr {
+		return nil, &syntaxError{0, fmt.Sprintf("Expression of more than %d bytes", maxExpr)}
 	}
 	s = ctext.String(s)
 	p := parser{lexer: lexer{s: s}, recent: true, tokens: tokens}
@@ -195,7 +195,7 @@ func (p *parser) definition() *node {
 // expr parses an expression of operators that bind at least as strongly as
 // lowest. A prefix operator may start it, for any lowest.
 func (p *parser) expr(lowest int) *node {
-	if p.depth++; p.depth > MaxDepth {
+	if p.depth++; p.depth > maxDepth {
 		return p.fail(p.peek().pos, msgTooDeep)
 	}
 	left := p.operators(lowest)

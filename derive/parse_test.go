@@ -144,20 +144,20 @@ func TestSyntaxOracle(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	if _, err := parse(strings.Repeat("(", MaxDepth+1)); err == nil || err.msg != msgTooDeep {
-		t.Errorf("%d parentheses: %v", MaxDepth+1, err)
+	if _, err := parse(strings.Repeat("(", maxDepth+1)); err == nil || err.msg != msgTooDeep {
+		t.Errorf("%d parentheses: %v", maxDepth+1, err)
 	}
-	if _, err := parse(strings.Repeat("-", MaxDepth+1) + "a"); err == nil || err.msg != msgTooDeep {
-		t.Errorf("%d signs: %v", MaxDepth+1, err)
+	if _, err := parse(strings.Repeat("-", maxDepth+1) + "a"); err == nil || err.msg != msgTooDeep {
+		t.Errorf("%d signs: %v", maxDepth+1, err)
 	}
-	deep := strings.Repeat("(", MaxDepth-1) + "a" + strings.Repeat(")", MaxDepth-1)
+	deep := strings.Repeat("(", maxDepth-1) + "a" + strings.Repeat(")", maxDepth-1)
 	if _, err := parse(deep); err != nil {
-		t.Errorf("%d parentheses: %v", MaxDepth-1, err)
+		t.Errorf("%d parentheses: %v", maxDepth-1, err)
 	}
-	if _, err := parse(strings.Repeat("a", MaxExpr+1)); err == nil {
-		t.Errorf("an expression of %d bytes is taken", MaxExpr+1)
+	if _, err := parse(strings.Repeat("a", maxExpr+1)); err == nil {
+		t.Errorf("an expression of %d bytes is taken", maxExpr+1)
 	}
-	if _, err := parse("a" + strings.Repeat("+a", MaxExpr/2-1)); err != nil {
+	if _, err := parse("a" + strings.Repeat("+a", maxExpr/2-1)); err != nil {
 		t.Errorf("a long sum: %v", err)
 	}
 	var set Set

@@ -49,9 +49,9 @@ func (d *definition) check(units *string, log *debug.Log) *syntaxError {
 	return err
 }
 
-// MaxDefinitions is the maximum number of definitions of a Set: the PMIDs of
+// maxDefinitions is the maximum number of definitions of a Set: the PMIDs of
 // derived metrics, without those of event.flags and event.missed.
-const MaxDefinitions = 2048*pcp.MaxItem - int(firstItem-1)
+const maxDefinitions = 2048*pcp.MaxItem - int(firstItem-1)
 
 // firstItem is the first item of the first cluster that is free: items 1 and 2
 // are event.flags and event.missed, and no PMID has item 0.
@@ -86,7 +86,7 @@ type Set struct {
 
 // Limit sets the maximum number of definitions of s (PCP_DERIVED_GLOBAL_LIMIT).
 // Further ones are refused; existing ones stay. With n <= 0 the limit is
-// [MaxDefinitions]. Unlike for [Set.SetControl], the environment does not matter.
+// about two million. Unlike for [Set.SetControl], the environment does not matter.
 func (s *Set) Limit(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *Set) add(name, expr string) *Error {
 		s.traceName(name, expr)
 		log = s.tracing(traceParse)
 	}
-	if limit := s.controls.limit; len(s.defs) >= MaxDefinitions || limit > 0 && len(s.defs)-s.gone >= limit {
+	if limit := s.controls.limit; len(s.defs) >= maxDefinitions || limit > 0 && len(s.defs)-s.gone >= limit {
 		return bad(0, "Too many global derived metrics")
 	}
 	if _, ok := s.byName[name]; ok {

@@ -189,7 +189,7 @@ func (b *Binding) index(d *bound) int {
 	if d.PMID>>31 == 0 {
 		return indexOf(d.PMID) + indexBase
 	}
-	return indexBase + len(b.shared) + MaxOwn - 1 - indexOfOwn(d.PMID)
+	return indexBase + len(b.shared) + maxOwn - 1 - indexOfOwn(d.PMID)
 }
 
 // indexOfOwn returns the number of the PMID of a binding's own definition.

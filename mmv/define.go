@@ -54,8 +54,8 @@ func (r *Registry) admit(m *metric, multi bool) error {
 		return fmt.Errorf("type %d: %w", m.typ, errInvalid)
 	case r.byName[m.def.Name] != nil:
 		return fmt.Errorf("defined twice: %w", errExist)
-	case len(r.c.metrics) >= MaxMetrics:
-		return fmt.Errorf("more than %d metrics: %w", MaxMetrics, errTooMany)
+	case len(r.c.metrics) >= maxMetrics:
+		return fmt.Errorf("more than %d metrics: %w", maxMetrics, errTooMany)
 	}
 	if err := checkName(m.def.Name); err != nil {
 		return err

@@ -105,8 +105,8 @@ func (l Label) payload(flags pcp.LabelFlags) (string, error) {
 	}
 	b.Truncate(b.Len() - 1) // the newline
 	b.WriteByte('}')
-	if b.Len() >= LabelMax {
-		return "", fmt.Errorf("%d bytes, at most %d: %w", b.Len(), LabelMax-1, errTooBig)
+	if b.Len() >= labelMax {
+		return "", fmt.Errorf("%d bytes, at most %d: %w", b.Len(), labelMax-1, errTooBig)
 	}
 	set, err := pcp.ParseLabels(b.String(), flags)
 	if err != nil {

@@ -13,13 +13,13 @@ const (
 const (
 	NameMax       = 64  // MMV_NAMEMAX: bytes of a version 1 name, closing NUL included
 	StringMax     = 256 // MMV_STRINGMAX: bytes of any string, closing NUL included
-	LabelMax      = 244 // MMV_LABELMAX: bytes of a label's "name":value, closing NUL included
+	labelMax      = 244 // MMV_LABELMAX: bytes of a label's "name":value, closing NUL included
 	MaxItem       = 1<<10 - 1
 	MaxCluster    = 1<<12 - 1
 	MaxSerial     = 1<<22 - 1 // of an instance domain
-	MaxMetrics    = MaxItem   // in one file
-	MaxFileLabels = 1<<8 - 1  // in one file
-	MaxFileValues = 1 << 20   // in one file, and the same number of instances: a limit of this package
+	maxMetrics    = MaxItem   // in one file
+	maxFileLabels = 1<<8 - 1  // in one file
+	maxFileValues = 1 << 20   // in one file, and the same number of instances: a limit of this package
 )
 
 // Flags of a file (mmv_stats_flags_t).

@@ -31,12 +31,12 @@ func (r *Registry) startGrowing() error {
 		at += (size*room + page - 1) &^ (page - 1)
 	}
 	place(&g.inDoms, inDomSize, min(n, 4096))
-	place(&g.labels, labelSize, MaxFileLabels)
-	place(&g.metrics, metric2Size, MaxMetrics)
+	place(&g.labels, labelSize, maxFileLabels)
+	place(&g.metrics, metric2Size, maxMetrics)
 	place(&g.insts, instance2Size, n)
 	place(&g.values, valueSize, n)
 	place(&g.rows, instance2Size, 4*n)
-	place(&g.strs, stringSize, n+stringCopies*min(n, 1<<14)+3*(MaxMetrics+min(n, 4096)))
+	place(&g.strs, stringSize, n+stringCopies*min(n, 1<<14)+3*(maxMetrics+min(n, 4096)))
 
 	// Without a metric there is nothing to show: the generation numbers stay
 	// 0, which means to readers that there is no data yet.

@@ -15,8 +15,8 @@ func (r *Registry) addLabel(kind pcp.LabelFlags, identity int, inst int32, l Lab
 		if r.started && r.opt.Fixed {
 			return errStarted
 		}
-		if len(r.c.labels) >= MaxFileLabels {
-			return fmt.Errorf("more than %d in a file: %w", MaxFileLabels, errTooMany)
+		if len(r.c.labels) >= maxFileLabels {
+			return fmt.Errorf("more than %d in a file: %w", maxFileLabels, errTooMany)
 		}
 		if l.Optional {
 			kind |= pcp.LabelOptional

@@ -226,7 +226,7 @@ func putLabel(r []byte, l label) {
 	ne.PutUint32(r, uint32(l.flags))
 	ne.PutUint32(r[4:], uint32(l.identity))
 	ne.PutUint32(r[8:], uint32(l.inst))
-	copy(r[12:12+LabelMax-1], l.payload)
+	copy(r[12:12+labelMax-1], l.payload)
 }
 
 // checkText checks that a text fits into a string record.

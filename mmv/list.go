@@ -6,7 +6,7 @@ import "math/bits"
 // that they know; a writer holds a lock.
 type list[T any] struct {
 	n      int
-	chunks [18][]T // of 8, 16, 32 ...: more than MaxFileValues together
+	chunks [18][]T // of 8, 16, 32 ...: more than maxFileValues together
 }
 
 // add returns a new element. The first chunk has room for first of them.

@@ -583,18 +583,18 @@ func TestRefused(t *testing.T) {
 		f("instance", want, func(r *Registry) { r.CounterVec(Metric{Name: "a"}).With(name).Inc() })
 	}
 	f("1023 metrics", 0, func(r *Registry) {
-		for i := range MaxMetrics {
+		for i := range maxMetrics {
 			r.Counter(Metric{Name: fmt.Sprintf("m%d", i)})
 		}
 	})
 	f("1024 metrics", syscall.ENOSPC, func(r *Registry) {
-		for i := range MaxMetrics + 1 {
+		for i := range maxMetrics + 1 {
 			r.Counter(Metric{Name: fmt.Sprintf("m%d", i)}).Inc()
 		}
 	})
 	f("256 labels", syscall.ENOSPC, func(r *Registry) {
 		v := r.CounterVec(Metric{Name: "m"})
-		for i := range MaxFileLabels + 1 {
+		for i := range maxFileLabels + 1 {
 			v.WithLabels(fmt.Sprint(i), Label{Name: "a", Value: i}).Inc()
 		}
 	})
@@ -612,7 +612,7 @@ func TestRefused(t *testing.T) {
 	if got := dump(t, reg.Path()); len(got) != 100 || got[99] != "v[99] 1" {
 		t.Errorf("%d values, the last %v", len(got), got[len(got)-1])
 	}
-	for _, opt := range []Options{{Cluster: -1}, {Cluster: MaxCluster + 1}, {MaxValues: -1}, {MaxValues: MaxFileValues + 1}} {
+	for _, opt := range []Options{{Cluster: -1}, {Cluster: MaxCluster + 1}, {MaxValues: -1}, {MaxValues: maxFileValues + 1}} {
 		opt.Dir = t.TempDir()
 		if _, err := New("a", opt); !errors.Is(err, errInvalid) {
 			t.Errorf("%+v: %v", opt, err)

@@ -166,7 +166,7 @@ func textOf(b []byte) string { return string(ctext.Bytes(b[:len(b)-1])) }
 // left out and listed in Problems; an error means that nothing can be used.
 // If there are Problems and the size of the file has changed, the program was
 // adding something: read it again. Its allocations are bounded by a small
-// multiple of size, and by the size of MaxFileValues values.
+// multiple of size, and by the size of maxFileValues values.
 func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	return decodeFile(r, size, false)
 }
@@ -268,8 +268,8 @@ func (f *File) decode(s *source, toc []byte) error {
 	}
 	metricAt := map[uint64]int{} // offset of its record → index
 	if sp := found[tocMetrics]; sp != nil {
-		if sp.count > MaxMetrics {
-			f.problem(fmt.Errorf("metrics count: %d > %d", sp.count, MaxMetrics))
+		if sp.count > maxMetrics {
+			f.problem(fmt.Errorf("metrics count: %d > %d", sp.count, maxMetrics))
 		} else if err := f.decodeMetrics(s, sp.at, sp.count, metricAt); err != nil {
 			f.problem(err)
 		}
@@ -282,15 +282,15 @@ func (f *File) decode(s *source, toc []byte) error {
 		}
 	}
 	if sp := found[tocValues]; sp != nil {
-		if sp.count > MaxFileValues {
-			f.problem(fmt.Errorf("values count: %d > %d", sp.count, MaxFileValues))
+		if sp.count > maxFileValues {
+			f.problem(fmt.Errorf("values count: %d > %d", sp.count, maxFileValues))
 		} else if err := f.decodeValues(s, sp.at, sp.count, metricAt); err != nil {
 			f.problem(err)
 		}
 	}
 	if sp := found[tocLabels]; sp != nil {
-		if sp.count > MaxFileLabels {
-			f.problem(fmt.Errorf("labels count: %d > %d", sp.count, MaxFileLabels))
+		if sp.count > maxFileLabels {
+			f.problem(fmt.Errorf("labels count: %d > %d", sp.count, maxFileLabels))
 		} else if err := f.decodeLabels(s, sp.at, sp.count); err != nil {
 			f.problem(err)
 		}
@@ -349,7 +349,7 @@ func (f *File) decodeInDoms(s *source, at uint64, count uint32) error {
 		n := s.u32(rec[4:])
 		// Domains may share instances: together they must still fit the file,
 		// otherwise a small file could demand any amount of memory.
-		if total += uint64(n); total > MaxFileValues || total*uint64(f.instanceSize()) > uint64(s.size) {
+		if total += uint64(n); total > maxFileValues || total*uint64(f.instanceSize()) > uint64(s.size) {
 			return fmt.Errorf("indom[%d]: the instances exceed the file", i)
 		}
 		if d.Instances, err = f.decodeInstances(s, s.order.Uint64(rec[8:]), n); err != nil {

@@ -276,9 +276,9 @@ func TestHostile(t *testing.T) {
 	f("sections", 1<<16)
 	f("as many as can be", 1<<31)
 	f("metrics", 2, tocMetrics, 1<<31, 4096, tocValues, 1<<31, 4096)
-	f("values", 2, tocMetrics, MaxMetrics, 4096, tocValues, 30000, 4096)
+	f("values", 2, tocMetrics, maxMetrics, 4096, tocValues, 30000, 4096)
 	f("indoms", 3, tocMetrics, 1, 4096, tocInDoms, 16000, 4096, tocValues, 1, 4096)
-	f("labels", 3, tocMetrics, 1, 4096, tocLabels, MaxFileLabels, 4096, tocValues, 1, 4096)
+	f("labels", 3, tocMetrics, 1, 4096, tocLabels, maxFileLabels, 4096, tocValues, 1, 4096)
 	f("itself", 6, tocMetrics, 100, 0, tocInDoms, 100, 0, tocInstances, 100, 0, tocStrings, 100, 0, tocLabels, 100, 0, tocValues, 100, 0)
 
 	// A file in which sections are missing or empty is read as far as possible.

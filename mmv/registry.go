@@ -29,7 +29,7 @@ type Options struct {
 	// libpcp_mmv; nothing can be added afterwards.
 	Fixed bool
 	// MaxValues is the maximum number of values of the file, and of its
-	// instances; 0 means 65,536, and MaxFileValues is the limit. At most 16,384
+	// instances; 0 means 65,536, and maxFileValues is the limit. At most 16,384
 	// of the values are texts. It costs address space and holes in the file, not
 	// memory. Not used if Fixed.
 	MaxValues int

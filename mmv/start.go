@@ -28,8 +28,8 @@ func New(name string, opt Options) (*Registry, error) {
 	if opt.MaxValues == 0 {
 		opt.MaxValues = 1 << 16
 	}
-	if opt.MaxValues < 0 || opt.MaxValues > MaxFileValues {
-		return nil, fmt.Errorf("room for %d values, not in 1..%d: %w", opt.MaxValues, MaxFileValues, errInvalid)
+	if opt.MaxValues < 0 || opt.MaxValues > maxFileValues {
+		return nil, fmt.Errorf("room for %d values, not in 1..%d: %w", opt.MaxValues, maxFileValues, errInvalid)
 	}
 	if opt.Refresh <= 0 {
 		opt.Refresh = time.Second

@@ -10,14 +10,14 @@ import (
 
 // Limits are the limits of a Scanner. Zero fields mean the defaults.
 type Limits struct {
-	Bytes int64 // of the whole text; 0 means DefaultBytes
-	Line  int   // bytes of a line; 0 means DefaultLine
+	Bytes int64 // of the whole text; 0 means 256 MiB
+	Line  int   // bytes of a line; 0 means 1 MiB
 }
 
 // Defaults of Limits.
 const (
-	DefaultBytes = 256 << 20
-	DefaultLine  = 1 << 20
+	defaultBytes = 256 << 20
+	defaultLine  = 1 << 20
 )
 
 // ErrTooLong is the error for a text or a line beyond the limits.
@@ -50,8 +50,8 @@ func NewScanner(r io.Reader, limits Limits) *Scanner {
 // Reset makes s read r from its beginning. The buffer is reused; with nil for r, a buffer that had to grow for a long
 // line is released.
 func (s *Scanner) Reset(r io.Reader) {
-	s.limits.Bytes = cmp.Or(s.limits.Bytes, DefaultBytes)
-	s.limits.Line = cmp.Or(s.limits.Line, DefaultLine)
+	s.limits.Bytes = cmp.Or(s.limits.Bytes, defaultBytes)
+	s.limits.Line = cmp.Or(s.limits.Line, defaultLine)
 	s.r, s.err = r, nil
 	s.start, s.end, s.total, s.number = 0, 0, 0, 0
 	s.line = nil

@@ -41,15 +41,15 @@ type Instance struct {
 	Value    json.RawMessage `json:"value"`
 }
 
-// A Namer returns the name and the type of a metric that is a parameter of event
+// A namer returns the name and the type of a metric that is a parameter of event
 // records: "" and TypeUnknown if they are not known.
-type Namer func(pcp.PMID) (string, pcp.Type)
+type namer func(pcp.PMID) (string, pcp.Type)
 
 // Value returns v, a value of a metric of type t, as JSON: a number, or null if
 // JSON has no such number (NaN, infinity); a string; the bytes of an aggregate in
 // hexadecimal; or a list of event records, for whose parameters it calls metric
 // unless that is nil.
-func Value(v pcp.Value, t pcp.Type, metric Namer) json.RawMessage {
+func Value(v pcp.Value, t pcp.Type, metric namer) json.RawMessage {
 	v = v.As(t)
 	switch t {
 	case pcp.TypeEvent, pcp.TypeHighResEvent:
@@ -109,7 +109,7 @@ type param struct {
 	Value json.RawMessage `json:"value"`
 }
 
-func events(v pcp.Value, metric Namer) json.RawMessage {
+func events(v pcp.Value, metric namer) json.RawMessage {
 	records, err := v.EventRecords()
 	if err != nil {
 		return json.RawMessage("null")

@@ -400,8 +400,8 @@ func (p *parser) subtrees() ([]*subtree, error) {
 		default:
 			return nil, p.fail(nil, "Expected NAME or }")
 		}
-		if nodes > MaxNodes {
-			return nil, p.fail(nil, fmt.Sprintf("More than %d nodes", MaxNodes))
+		if nodes > maxNodes {
+			return nil, p.fail(nil, fmt.Sprintf("More than %d nodes", maxNodes))
 		}
 	}
 }
@@ -474,7 +474,7 @@ func (j *joiner) attach(np *node, path string, depth int, s *subtree) error {
 		if path != "" {
 			full = path + "." + d.name
 		}
-		if depth > MaxDepth || len(full) > MaxName {
+		if depth > maxDepth || len(full) > MaxName {
 			return j.p.failText("Name too long or too deep in name space: \"%s\"", full)
 		}
 		c := j.tree.newChild(np, d.name, false)

@@ -12,8 +12,8 @@ import (
 // Limits of a name space. Beyond them Add and the loader return an error.
 const (
 	MaxName  = 1024    // bytes in a full name
-	MaxDepth = 128     // components in a full name
-	MaxNodes = 1 << 20 // nodes in a tree
+	maxDepth = 128     // components in a full name
+	maxNodes = 1 << 20 // nodes in a tree
 )
 
 // A node with more children than this finds them through a map.
@@ -90,9 +90,9 @@ func (t *Tree) add(name string, id pcp.PMID, front bool) error {
 	if id == pcp.PMIDNull {
 		return fmt.Errorf("name %s: no PMID: %w", name, pcp.ErrPMID)
 	}
-	if len(name) > MaxName || strings.Count(name, ".") >= MaxDepth {
+	if len(name) > MaxName || strings.Count(name, ".") >= maxDepth {
 		return fmt.Errorf("name %.40q... of %d bytes: longer than %d or deeper than %d: %w",
-			name, len(name), MaxName, MaxDepth, pcp.ErrPMNS)
+			name, len(name), MaxName, maxDepth, pcp.ErrPMNS)
 	}
 	np, rest := t.locate(name)
 	if rest == "" {
@@ -104,8 +104,8 @@ func (t *Tree) add(name string, id pcp.PMID, front bool) error {
 	if strings.HasPrefix(rest, ".") || strings.HasSuffix(rest, ".") || strings.Contains(rest, "..") {
 		return fmt.Errorf("name %q has an empty component: %w", name, pcp.ErrPMNS)
 	}
-	if t.n+strings.Count(rest, ".")+1 > MaxNodes {
-		return fmt.Errorf("name %s: more than %d nodes: %w", name, MaxNodes, pcp.ErrPMNS)
+	if t.n+strings.Count(rest, ".")+1 > maxNodes {
+		return fmt.Errorf("name %s: more than %d nodes: %w", name, maxNodes, pcp.ErrPMNS)
 	}
 	for rest != "" {
 		part, tail, _ := strings.Cut(rest, ".")
@@ -338,8 +338,8 @@ func (t *Tree) Merge(other *Tree) error {
 		id   pcp.PMID
 	}
 	var add []leaf
-	if t.n+other.n > MaxNodes {
-		return fmt.Errorf("%d and %d nodes, more than %d together: %w", t.n, other.n, MaxNodes, pcp.ErrPMNS)
+	if t.n+other.n > maxNodes {
+		return fmt.Errorf("%d and %d nodes, more than %d together: %w", t.n, other.n, maxNodes, pcp.ErrPMNS)
 	}
 	for name, id := range other.All() {
 		np, rest := t.locate(name)

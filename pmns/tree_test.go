@@ -171,7 +171,7 @@ func TestAddErrors(t *testing.T) {
 	for _, name := range []string{
 		"", ".", "1x.y", "x.1y", "a..b", ".a", "a.", "a-b", "a b", "_a", "é",
 		"sample", "sample.bin", "sample.bin.x", "sample.secret.x",
-		strings.Repeat("x", MaxName+1), "a" + strings.Repeat(".a", MaxDepth),
+		strings.Repeat("x", MaxName+1), "a" + strings.Repeat(".a", maxDepth),
 	} {
 		f(name, pcp.ErrPMNS)
 	}

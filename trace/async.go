@@ -74,7 +74,7 @@ func (c *Client) sendAsync(kind Kind, tag string, value float64) error {
 		}
 		a.failure = nil
 	}
-	if len(a.next)+MaxPDU > a.limit && len(a.next) > 0 {
+	if len(a.next)+maxPDU > a.limit && len(a.next) > 0 {
 		a.mu.Unlock()
 		return errFull
 	}

@@ -626,7 +626,7 @@ func TestLayout(t *testing.T) {
 		for _, align := range []int{syncAlign, asyncAlign} {
 			b := r.Append(nil, 1, align)
 			var back Record
-			if err := back.Decode(b); err != nil || len(b)%align != 0 || len(b) > MaxPDU || !cmp.Equal(r, back) {
+			if err := back.Decode(b); err != nil || len(b)%align != 0 || len(b) > maxPDU || !cmp.Equal(r, back) {
 				t.Fatalf("tag of %d bytes, aligned to %d: %d bytes, %v", n, align, len(b), err)
 			}
 		}

@@ -16,10 +16,10 @@ const Port = 4323
 const Version = 1
 
 // Limits of the protocol. A tag has at most MaxTag bytes, since its length, with a NUL at the end,
-// must be less than 256. A PDU has at most MaxPDU bytes: those of the longest record, with padding.
+// must be less than 256. A PDU has at most maxPDU bytes: those of the longest record, with padding.
 const (
 	MaxTag = 254
-	MaxPDU = (dataSize + MaxTag + 1 + asyncAlign - 1) / asyncAlign * asyncAlign
+	maxPDU = (dataSize + MaxTag + 1 + asyncAlign - 1) / asyncAlign * asyncAlign
 
 	headerSize = 12
 	ackSize    = headerSize + 4
@@ -50,8 +50,8 @@ const (
 	Counter  Kind = 4 // TRACE_TYPE_COUNTER: a counter is at Value
 )
 
-// Valid reports whether k is a valid kind.
-func (k Kind) Valid() bool { return k >= Transact && k <= Counter }
+// valid reports whether k is a valid kind.
+func (k Kind) valid() bool { return k >= Transact && k <= Counter }
 
 // An Ack is a message of the agent: Version when a client has connected; for each
 // record that wants an answer its Kind; or an [Error], or a negated errno.
@@ -122,7 +122,7 @@ func (r *Record) Decode(pdu []byte) error {
 	if n == 0 || n > len(pdu)-dataSize {
 		return fmt.Errorf("offset %d: tag of %d bytes in %d: %w", headerSize+1, n, len(pdu)-dataSize, ErrIPC)
 	}
-	if !kind.Valid() {
+	if !kind.valid() {
 		return fmt.Errorf("record of kind %d: %w", kind, ErrTagType)
 	}
 	tag := pdu[dataSize : dataSize+n]
@@ -148,9 +148,9 @@ type Reader struct {
 	seen     int64
 }
 
-// NewReader returns a Reader with a buffer of size bytes, at least MaxPDU.
+// NewReader returns a Reader with a buffer of size bytes, at least 4 KiB.
 func NewReader(r io.Reader, size int) *Reader {
-	return &Reader{r: r, buf: make([]byte, max(size, MaxPDU))}
+	return &Reader{r: r, buf: make([]byte, max(size, maxPDU))}
 }
 
 // Next returns the next PDU, which is valid until the call after. At the end of the connection
@@ -187,8 +187,8 @@ func (r *Reader) whole() (int, error) {
 		return 0, nil
 	}
 	n := binary.BigEndian.Uint32(r.buf[r.from:])
-	if n < ackSize || n > MaxPDU {
-		return 0, fmt.Errorf("offset %d: PDU of %d bytes, want %d to %d: %w", r.seen, n, ackSize, MaxPDU, ErrIPC)
+	if n < ackSize || n > maxPDU {
+		return 0, fmt.Errorf("offset %d: PDU of %d bytes, want %d to %d: %w", r.seen, n, ackSize, maxPDU, ErrIPC)
 	}
 	if int(n) > have {
 		return 0, nil
@@ -202,7 +202,7 @@ const maxEmptyReads = 100
 func (r *Reader) fill() error {
 	if r.from == r.to {
 		r.from, r.to = 0, 0
-	} else if len(r.buf)-r.from < MaxPDU {
+	} else if len(r.buf)-r.from < maxPDU {
 		r.to = copy(r.buf, r.buf[r.from:r.to])
 		r.from = 0
 	}

@@ -17,8 +17,8 @@ const (
 	nCodes  = 1000
 )
 
-// AppendBody appends the code and, in the extended form, the info word.
-func (p *Error) AppendBody(b []byte) []byte {
+// appendBody appends the code and, in the extended form, the info word.
+func (p *Error) appendBody(b []byte) []byte {
 	code := int32(p.Code)
 	if !p.Extended {
 		return put32(b, uint32(code))
@@ -44,8 +44,8 @@ func (p *Error) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the context, two unused words, and the PMIDs.
-func (p *Fetch) AppendBody(b []byte) []byte {
+// appendBody appends the context, two unused words, and the PMIDs.
+func (p *Fetch) appendBody(b []byte) []byte {
 	b = slices.Grow(b, 16+4*len(p.PMIDs))
 	b = put32(b, uint32(p.Context))
 	b = put32(put32(b, 0), 0) // formerly the time in an archive
@@ -62,8 +62,8 @@ func (p *Fetch) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the PMID.
-func (p *DescReq) AppendBody(b []byte) []byte { return put32(b, uint32(p.PMID)) }
+// appendBody appends the PMID.
+func (p *DescReq) appendBody(b []byte) []byte { return put32(b, uint32(p.PMID)) }
 
 // DecodeBody fills p.
 func (p *DescReq) DecodeBody(body []byte) error {
@@ -93,8 +93,8 @@ func (c *cursor) desc() pcp.Desc {
 	}
 }
 
-// AppendBody appends the descriptor.
-func (p *Desc) AppendBody(b []byte) []byte { return putDesc(b, &p.Desc) }
+// appendBody appends the descriptor.
+func (p *Desc) appendBody(b []byte) []byte { return putDesc(b, &p.Desc) }
 
 // DecodeBody fills p.
 func (p *Desc) DecodeBody(body []byte) error {
@@ -103,8 +103,8 @@ func (p *Desc) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends a word that distinguishes this list from PMNS_IDS, and the PMIDs.
-func (p *DescIDs) AppendBody(b []byte) []byte {
+// appendBody appends a word that distinguishes this list from PMNS_IDS, and the PMIDs.
+func (p *DescIDs) appendBody(b []byte) []byte {
 	b = slices.Grow(b, 8+4*len(p.PMIDs))
 	return putPMIDs(put32(b, ^uint32(0)), p.PMIDs)
 }
@@ -119,8 +119,8 @@ func (p *DescIDs) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the count and the descriptors.
-func (p *Descs) AppendBody(b []byte) []byte {
+// appendBody appends the count and the descriptors.
+func (p *Descs) appendBody(b []byte) []byte {
 	b = slices.Grow(b, 4+descSize*len(p.Descs))
 	b = put32(b, uint32(len(p.Descs)))
 	for i := range p.Descs {
@@ -140,9 +140,9 @@ func (p *Descs) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the identifier and the kind. TextDirect is for the caller
+// appendBody appends the identifier and the kind. TextDirect is for the caller
 // only and is not sent.
-func (p *TextReq) AppendBody(b []byte) []byte {
+func (p *TextReq) appendBody(b []byte) []byte {
 	return put32(put32(b, p.Ident), uint32(p.Kind&^pcp.TextDirect))
 }
 
@@ -154,10 +154,10 @@ func (p *TextReq) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the identifier and the text. The identifier is in the byte
+// appendBody appends the identifier and the text. The identifier is in the byte
 // order of the machine, unlike all other numbers: as in C (p_text.c), and no
 // client reads it.
-func (p *Text) AppendBody(b []byte) []byte {
+func (p *Text) appendBody(b []byte) []byte {
 	b = slices.Grow(b, 8+valueset.Padded(len(p.Text)))
 	return putBytes(binary.NativeEndian.AppendUint32(b, p.Ident), p.Text)
 }
@@ -176,11 +176,11 @@ func (p *Text) DecodeBody(body []byte) error {
 	return c.err
 }
 
-// MaxCreds is the maximum number of credentials (LIMIT_CREDS).
-const MaxCreds = 1024
+// maxCreds is the maximum number of credentials (LIMIT_CREDS).
+const maxCreds = 1024
 
-// AppendBody appends the count and the credentials.
-func (p *Creds) AppendBody(b []byte) []byte {
+// appendBody appends the count and the credentials.
+func (p *Creds) appendBody(b []byte) []byte {
 	b = put32(b, uint32(len(p.Creds)))
 	for _, cr := range p.Creds {
 		b = append(b, cr.Type, cr.A, cr.B, cr.C)
@@ -192,8 +192,8 @@ func (p *Creds) AppendBody(b []byte) []byte {
 func (p *Creds) DecodeBody(body []byte) error {
 	c := cursor{b: body}
 	n := c.some(4)
-	if n > MaxCreds {
-		c.fail(0, "%d credentials where %d are accepted", n, MaxCreds)
+	if n > maxCreds {
+		c.fail(0, "%d credentials where %d are accepted", n, maxCreds)
 		n = 0
 	}
 	p.Creds = p.Creds[:0]
@@ -215,12 +215,12 @@ func (p *Creds) Version() (version uint8, f Features, ok bool) {
 	return 0, 0, false
 }
 
-// MaxAttr is the length above which an attribute's value is refused; an equal
+// maxAttr is the length above which an attribute's value is refused; an equal
 // length is refused too (LIMIT_ATTR_PDU).
-const MaxAttr = 4096
+const maxAttr = 4096
 
-// AppendBody appends the key and the value, which is not padded.
-func (p *Attr) AppendBody(b []byte) []byte {
+// appendBody appends the key and the value, which is not padded.
+func (p *Attr) appendBody(b []byte) []byte {
 	return append(put32(b, uint32(p.Attr)), p.Value...)
 }
 
@@ -229,8 +229,8 @@ func (p *Attr) AppendBody(b []byte) []byte {
 func (p *Attr) DecodeBody(body []byte) error {
 	c := cursor{b: body}
 	p.Attr = AttrKey(c.i32())
-	if n := c.rest(); n >= MaxAttr {
-		c.fail(c.off, "an attribute of %d bytes where %d are accepted", n, MaxAttr-1)
+	if n := c.rest(); n >= maxAttr {
+		c.fail(c.off, "an attribute of %d bytes where %d are accepted", n, maxAttr-1)
 	}
 	p.Value = append(p.Value[:0], c.b[c.off:]...)
 	return c.err

@@ -66,7 +66,7 @@ func BenchmarkResultAppend(b *testing.B) {
 
 func BenchmarkResultDecode(b *testing.B) {
 	for _, name := range resultNames {
-		body := results()[name].AppendBody(nil)
+		body := wire.AppendBody(results()[name])
 		b.Run(name, func(b *testing.B) {
 			q := wire.Result{HighRes: true}
 			b.ReportAllocs()
@@ -85,7 +85,7 @@ func BenchmarkInstanceDecode(b *testing.B) {
 	for i := range int32(1000) {
 		p.Instances = append(p.Instances, pcp.Instance{Inst: i, Name: fmt.Sprintf("instance-%d", i)})
 	}
-	body := p.AppendBody(nil)
+	body := wire.AppendBody(p)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
@@ -160,7 +160,7 @@ func TestAllocs(t *testing.T) {
 	all := results()
 	var bodies [][]byte
 	for _, name := range resultNames {
-		bodies = append(bodies, all[name].AppendBody(nil))
+		bodies = append(bodies, wire.AppendBody(all[name]))
 	}
 	q := &wire.Result{HighRes: true}
 	f("decode in turn", func() {

@@ -30,7 +30,7 @@ func TestInfo(t *testing.T) {
 
 func TestVersionCred(t *testing.T) {
 	p := &wire.Creds{Creds: []wire.Cred{{Type: 9, A: 9}, wire.VersionCred(wire.PDUVersion, wire.FeatureHighRes|wire.FeatureAuth)}}
-	if got := fmt.Sprintf("%x", p.AppendBody(nil)); got != "000000020909000001020404" {
+	if got := fmt.Sprintf("%x", wire.AppendBody(p)); got != "000000020909000001020404" {
 		t.Errorf("encoded as %s", got)
 	}
 	version, features, ok := p.Version()
@@ -47,7 +47,7 @@ func TestVersionCred(t *testing.T) {
 func TestErrorNumbering(t *testing.T) {
 	f := func(p wire.Error, want string) {
 		t.Helper()
-		body := p.AppendBody(nil)
+		body := wire.AppendBody(&p)
 		if got := fmt.Sprintf("%x", body); got != want {
 			t.Errorf("%+v encodes as %s, want %s", p, got, want)
 		}

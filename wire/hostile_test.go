@@ -240,7 +240,7 @@ func TestTooBig(t *testing.T) {
 		p.Add(pcp.BytesValue(pcp.TypeAggregate, make([]byte, size)))
 		p.AddSet(2)
 		p.Add(pcp.StringValue("after"))
-		body := p.AppendBody(nil)
+		body := wire.AppendBody(p)
 		var q wire.Result
 		if err := q.DecodeBody(body); err != nil {
 			t.Fatal(err)
@@ -264,7 +264,7 @@ func TestFormat(t *testing.T) {
 		vs.PMID = 1
 		p := &wire.Result{Result: pcp.Result{Sets: []pcp.ValueSet{vs}}}
 		var q wire.Result
-		if err := q.DecodeBody(p.AppendBody(nil)); err != nil {
+		if err := q.DecodeBody(wire.AppendBody(p)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff("= Result highres false 0.000000000\n=   0.0.1 "+want+"\n", describe(&q)); diff != "" {

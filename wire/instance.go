@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// AppendBody appends the domain, two unused words, the instance and the name.
-func (p *InstanceReq) AppendBody(b []byte) []byte {
+// appendBody appends the domain, two unused words, the instance and the name.
+func (p *InstanceReq) appendBody(b []byte) []byte {
 	b = slices.Grow(b, 20+valueset.Padded(len(p.Name)))
 	b = put32(b, uint32(p.InDom))
 	b = put32(put32(b, 0), 0) // formerly the time in an archive
@@ -30,8 +30,8 @@ func (p *InstanceReq) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the domain, the count and the instances.
-func (p *Instance) AppendBody(b []byte) []byte {
+// appendBody appends the domain, the count and the instances.
+func (p *Instance) appendBody(b []byte) []byte {
 	size := 8
 	for i := range p.Instances {
 		size += 8 + valueset.Padded(len(p.Instances[i].Name))

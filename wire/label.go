@@ -28,8 +28,8 @@ func (c *cursor) kind() pcp.LabelFlags {
 	return pcp.LabelFlags(w)
 }
 
-// AppendBody appends the identifier and the level.
-func (p *LabelReq) AppendBody(b []byte) []byte {
+// appendBody appends the identifier and the level.
+func (p *LabelReq) appendBody(b []byte) []byte {
 	return put32(put32(b, labelIdent(p.Ident, p.Kind)), uint32(p.Kind))
 }
 
@@ -47,9 +47,9 @@ const (
 	labelSize    = 8
 )
 
-// AppendBody appends the sets with their indexes and then, without padding,
+// appendBody appends the sets with their indexes and then, without padding,
 // the JSON of each, which is found by its offset from the start of the PDU.
-func (p *Labels) AppendBody(b []byte) []byte {
+func (p *Labels) appendBody(b []byte) []byte {
 	json, size := HeaderSize+16, 0
 	for i := range p.Sets {
 		json += labelSetSize + labelSize*len(p.Sets[i].Index)

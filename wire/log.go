@@ -129,8 +129,8 @@ const (
 	maxLogStr = 256 // PM_MAX_HOSTNAMELEN, PM_MAX_TIMEZONELEN, PM_MAX_ZONEINFOLEN
 )
 
-// AppendBody appends the kind.
-func (p *LogRequest) AppendBody(b []byte) []byte { return put32(b, uint32(p.Request)) }
+// appendBody appends the kind.
+func (p *LogRequest) appendBody(b []byte) []byte { return put32(b, uint32(p.Request)) }
 
 // DecodeBody fills p.
 func (p *LogRequest) DecodeBody(body []byte) error {
@@ -139,9 +139,9 @@ func (p *LogRequest) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the control words and the metrics. The values of instances, which
+// appendBody appends the control words and the metrics. The values of instances, which
 // are not read, are 0.
-func (p *LogControl) AppendBody(b []byte) []byte {
+func (p *LogControl) appendBody(b []byte) []byte {
 	size := 16
 	for i := range p.Metrics {
 		size += 8 + 8*len(p.Metrics[i].Insts)
@@ -195,8 +195,8 @@ func (p *LogControl) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the status. Strings that are too long are cut.
-func (p *LogStatus) AppendBody(b []byte) []byte {
+// appendBody appends the status. Strings that are too long are cut.
+func (p *LogStatus) appendBody(b []byte) []byte {
 	if p.V2 {
 		b = append(b, "~~~~"...)
 		for _, t := range []pcp.Timestamp{p.Start, p.Last, p.Now} {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// AppendBody appends the status and the PMIDs.
-func (p *PMNSIDs) AppendBody(b []byte) []byte {
+// appendBody appends the status and the PMIDs.
+func (p *PMNSIDs) appendBody(b []byte) []byte {
 	b = slices.Grow(b, 8+4*len(p.PMIDs))
 	return putPMIDs(put32(b, uint32(p.Status)), p.PMIDs)
 }
@@ -21,9 +21,9 @@ func (p *PMNSIDs) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the counts and the names, each after its status if there
+// appendBody appends the counts and the names, each after its status if there
 // are any. A name without a status gets 0.
-func (p *PMNSNames) AppendBody(b []byte) []byte {
+func (p *PMNSNames) appendBody(b []byte) []byte {
 	size, strlen := 12, 0
 	for _, name := range p.Names {
 		size += 8 + valueset.Padded(len(name))
@@ -87,8 +87,8 @@ func (p *PMNSNames) DecodeBody(body []byte) error {
 	return c.err
 }
 
-// AppendBody appends the subtype and the name.
-func (p *PMNSChild) AppendBody(b []byte) []byte {
+// appendBody appends the subtype and the name.
+func (p *PMNSChild) appendBody(b []byte) []byte {
 	subtype := uint32(0)
 	if p.WithStatus {
 		subtype = 1
@@ -104,8 +104,8 @@ func (p *PMNSChild) DecodeBody(body []byte) (err error) {
 	return err
 }
 
-// AppendBody appends a subtype of 0 and the name.
-func (p *PMNSTraverse) AppendBody(b []byte) []byte { return putBytes(put32(b, 0), p.Name) }
+// appendBody appends a subtype of 0 and the name.
+func (p *PMNSTraverse) appendBody(b []byte) []byte { return putBytes(put32(b, 0), p.Name) }
 
 // DecodeBody fills p. Bytes after the name are ignored, as p_pmns.c does.
 func (p *PMNSTraverse) DecodeBody(body []byte) (err error) {

@@ -66,10 +66,10 @@ type Header struct {
 type PDU interface {
 	// Type returns the type word.
 	Type() Type
-	// AppendBody appends the encoding of the body, everything after the header.
+	// appendBody appends the encoding of the body, everything after the header.
 	// Values that cannot be encoded are cut or refused when the PDU is built, not
 	// here.
-	AppendBody(b []byte) []byte
+	appendBody(b []byte) []byte
 	// DecodeBody fills the PDU from a body. Strings are copied; values of
 	// variable length in a Result point into body.
 	DecodeBody(body []byte) error
@@ -79,7 +79,7 @@ type PDU interface {
 func Append(b []byte, from int32, p PDU) []byte {
 	start := len(b)
 	b = AppendHeader(b, Header{Type: p.Type(), From: from})
-	b = p.AppendBody(b)
+	b = p.appendBody(b)
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start))
 	return b
 }

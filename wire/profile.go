@@ -6,9 +6,9 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// AppendBody appends the context, the state, a line for each instance domain,
+// appendBody appends the context, the state, a line for each instance domain,
 // and then all instances.
-func (p *Profile) AppendBody(b []byte) []byte {
+func (p *Profile) appendBody(b []byte) []byte {
 	size := 16
 	for i := range p.Profile.InDoms {
 		size += 16 + 4*len(p.Profile.InDoms[i].Insts)

@@ -42,7 +42,7 @@ func idsOf(res *pcp.Result) (ids []pcp.PMID) {
 func TestRawResult(t *testing.T) {
 	for _, highRes := range []bool{false, true} {
 		p := rawResult(highRes)
-		body := p.AppendBody(nil)
+		body := p.appendBody(nil)
 		var raw RawResult
 		if !raw.Take(body, highRes, idsOf(&p.Result)) || raw.Time != p.Time || raw.Sets != len(p.Sets) {
 			t.Fatalf("Take: %+v", raw)
@@ -58,11 +58,11 @@ func TestRawResult(t *testing.T) {
 			}
 			again := Result{HighRes: highRes, Result: res}
 			again.Time = p.Time
-			if got := again.AppendBody(nil); !bytes.Equal(got, body) {
+			if got := again.appendBody(nil); !bytes.Equal(got, body) {
 				t.Errorf("behind %d bytes:\n% x, want\n% x", head, got, body)
 			}
 		}
-		if got := p.AppendBody(nil); !bytes.Equal(got, body) {
+		if got := p.appendBody(nil); !bytes.Equal(got, body) {
 			t.Error("Append changes the PDU")
 		}
 	}
@@ -73,7 +73,7 @@ func TestRawResult(t *testing.T) {
 func TestRawResultRefuses(t *testing.T) {
 	p := rawResult(true)
 	ids := idsOf(&p.Result)
-	body := p.AppendBody(nil)
+	body := p.appendBody(nil)
 	f := func(what string, change func(b []byte) []byte) {
 		t.Helper()
 		b := change(bytes.Clone(body))
@@ -112,7 +112,7 @@ func TestRawResultRefuses(t *testing.T) {
 // FuzzRawResult checks that a taken body gives the same record as a decoded and encoded one.
 func FuzzRawResult(f *testing.F) {
 	for _, highRes := range []bool{false, true} {
-		f.Add(rawResult(highRes).AppendBody(nil), highRes)
+		f.Add(rawResult(highRes).appendBody(nil), highRes)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, highRes bool) {
 		p := Result{HighRes: highRes}
@@ -127,7 +127,7 @@ func FuzzRawResult(f *testing.F) {
 		if !raw.Take(body, highRes, idsOf(&p.Result)) {
 			return
 		}
-		again := p.AppendBody(nil)
+		again := p.appendBody(nil)
 		head := resultHead
 		if highRes {
 			head = highResHead

@@ -19,9 +19,9 @@ const (
 	highResHead = 20
 )
 
-// AppendBody appends p. A set is sent in its ValFmt, but values that do not fit in situ never are, in case ValFmt was left
+// appendBody appends p. A set is sent in its ValFmt, but values that do not fit in situ never are, in case ValFmt was left
 // unset. A set with a value beyond 16 MiB, which a block cannot hold, is sent without values and as pcp.ErrTooBig.
-func (p *Result) AppendBody(b []byte) []byte {
+func (p *Result) appendBody(b []byte) []byte {
 	start := len(b)
 	sets, blocks, tooBig := resultHead, 0, false
 	if p.HighRes {

@@ -52,11 +52,11 @@ func (k Kind) String() string {
 
 // Equal reports whether a and b are the same agent, reached in the same way.
 func (a Agent) Equal(b Agent) bool {
-	return a.Name == b.Name && a.Domain == b.Domain && a.Transport.Equal(b.Transport)
+	return a.Name == b.Name && a.Domain == b.Domain && a.Transport.equal(b.Transport)
 }
 
-// Equal reports whether t and o are the same.
-func (t Transport) Equal(o Transport) bool {
+// equal reports whether t and o are the same.
+func (t Transport) equal(o Transport) bool {
 	return t.Kind == o.Kind && t.NotReady == o.NotReady && t.Entry == o.Entry && t.Path == o.Path &&
 		t.Network == o.Network && t.Address == o.Address && slices.Equal(t.Args, o.Args)
 }

@@ -35,8 +35,8 @@ const ErrShortName = pcp.Error(-int32(syscall.EINVAL))
 // (-E2BIG in C).
 const ErrNotEmpty = pcp.Error(-int32(syscall.E2BIG))
 
-// MaxInst is the largest instance number unless Resize sets another.
-const MaxInst = math.MaxInt32
+// maxInst is the largest instance number unless Resize sets another.
+const maxInst = math.MaxInt32
 
 // maxTries is how often a key is hashed again when its number is taken.
 const maxTries = 10
@@ -105,7 +105,7 @@ func New[T any](indom pcp.InDom, opts *Options) *Cache[T] {
 		insts:   make(map[int32]*entry[T]),
 		names:   make(map[string]*entry[T]),
 		keys:    make(map[string]*entry[T]),
-		maxInst: MaxInst,
+		maxInst: maxInst,
 		buckets: 16,
 	}
 	if opts != nil {

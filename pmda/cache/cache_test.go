@@ -173,7 +173,7 @@ func TestNumbers(t *testing.T) {
 func TestKeys(t *testing.T) {
 	c := newCache(t, Options{})
 	a, err := c.StoreKey("a", []byte{1, 2, 3}, 1)
-	if err != nil || a != int32(Hash([]byte{1, 2, 3}, 0)&MaxInst) {
+	if err != nil || a != int32(Hash([]byte{1, 2, 3}, 0)&maxInst) {
 		t.Fatal(a, err)
 	}
 	if e, err := c.LookupKey([]byte{1, 2, 3}); err != nil || e.Name != "a" || e.Key != "\x01\x02\x03" {
@@ -221,7 +221,7 @@ func TestFile(t *testing.T) {
 	if n, err := c.Save(); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
-	want := fmt.Sprintf("2 1 2147483647\n1 1700000000 b c\n%d 1700000000 [6b6579] [k] x\n", Hash([]byte("key"), 0)&MaxInst)
+	want := fmt.Sprintf("2 1 2147483647\n1 1700000000 b c\n%d 1700000000 [6b6579] [k] x\n", Hash([]byte("key"), 0)&maxInst)
 	if got := read(); got != want {
 		t.Errorf("file is %q, want %q", got, want)
 	}
@@ -254,7 +254,7 @@ func TestFile(t *testing.T) {
 	for e := range d.All() {
 		names = append(names, fmt.Sprint(e.Inst, " ", e.Name, " ", e.State, " ", e.Key))
 	}
-	if diff := cmp.Diff([]string{"0 b d 8 ", fmt.Sprint(Hash([]byte("key"), 0)&MaxInst, " [k] x 9 key")}, names); diff != "" {
+	if diff := cmp.Diff([]string{"0 b d 8 ", fmt.Sprint(Hash([]byte("key"), 0)&maxInst, " [k] x 9 key")}, names); diff != "" {
 		t.Error(diff)
 	}
 	if dir, err := os.ReadDir(filepath.Dir(c.Path())); err != nil || len(dir) != 1 {

@@ -113,7 +113,7 @@ func (c *Cache[T]) header(line string) error {
 	}
 	switch {
 	case num[0] == 1 && len(words) >= 2:
-		num[2] = MaxInst
+		num[2] = maxInst
 	case num[0] == 2 && len(words) >= 3:
 	default:
 		return bad

@@ -227,7 +227,7 @@ var sentinel = sync.OnceValue(func() []byte {
 	best, most := []byte(nil), uint32(0)
 	for i := range 100000 {
 		k := []byte(fmt.Sprint(i))
-		if n := Hash(k, 0) & MaxInst; n > most {
+		if n := Hash(k, 0) & maxInst; n > most {
 			best, most = k, n
 		}
 	}
@@ -238,7 +238,7 @@ var sentinel = sync.OnceValue(func() []byte {
 func low(key []byte) bool {
 	h := uint32(0)
 	for range 3 {
-		if h = Hash(key, h); h&MaxInst >= Hash(sentinel(), 0)&MaxInst {
+		if h = Hash(key, h); h&maxInst >= Hash(sentinel(), 0)&maxInst {
 			return false
 		}
 	}

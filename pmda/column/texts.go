@@ -12,9 +12,9 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TextWidth is how long the lines of help texts are at most, in bytes, if no word is
+// textWidth is how long the lines of help texts are at most, in bytes, if no word is
 // longer.
-const TextWidth = 79
+const textWidth = 79
 
 // texts is the parsed form of Config.Texts. The syntax is in the documentation of
 // Config.
@@ -221,7 +221,7 @@ func wrap(b *strings.Builder, paragraph string) {
 	for w := range strings.FieldsSeq(paragraph) {
 		switch {
 		case column == 0:
-		case column+1+len(w) > TextWidth:
+		case column+1+len(w) > textWidth:
 			b.WriteByte('\n')
 			column = 0
 		default:

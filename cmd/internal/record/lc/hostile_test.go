@@ -74,17 +74,18 @@ func TestFaults(t *testing.T) {
 	unable := func(why string) string {
 		return "Unable to connect to pmlogger via the local socket at unix:SOCKET: " + why + "\n"
 	}
-	answer := func(p wire.PDU) func(net.Conn) {
+	answerBytes := func(b []byte) func(net.Conn) {
 		return func(c net.Conn) {
 			r := hello(c, 3)
 			for {
 				if _, _, err := r.Next(); err != nil {
 					return
 				}
-				c.Write(wire.Append(nil, 0, p))
+				c.Write(b)
 			}
 		}
 	}
+	answer := func(p wire.PDU) func(net.Conn) { return answerBytes(wire.Append(nil, 0, p)) }
 	for _, test := range []struct {
 		name  string
 		serve func(net.Conn)
@@ -118,7 +119,7 @@ func TestFaults(t *testing.T) {
 			connected + strings.Repeat("Error: No permission to perform requested operation\n", 3),
 		},
 		{
-			"damaged status", answer(&damaged{wire.TypeLogStatus, make([]byte, 70)}), "status\nstatus\n",
+			"damaged status", answerBytes(damaged(wire.TypeLogStatus, make([]byte, 70))), "status\nstatus\n",
 			connected + "Error decoding response from pmlogger: Lost connection to the pmlogger instance\n" + not,
 		},
 		{
@@ -142,15 +143,10 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// damaged is a PDU with an arbitrary body.
-type damaged struct {
-	kind wire.Type
-	body []byte
+// damaged returns a PDU with an arbitrary body.
+func damaged(kind wire.Type, body []byte) []byte {
+	return append(wire.AppendHeader(nil, wire.Header{Len: uint32(wire.HeaderSize + len(body)), Type: kind}), body...)
 }
-
-func (d *damaged) Type() wire.Type              { return d.kind }
-func (d *damaged) AppendBody(b []byte) []byte   { return append(b, d.body...) }
-func (d *damaged) DecodeBody(body []byte) error { d.body = body; return nil }
 
 // TestWait checks that without a time limit a pmlogger may take as long as it likes, and that the wait ends
 // with the context.
@@ -179,7 +175,7 @@ func TestNoise(t *testing.T) {
 			for i := range body {
 				body[i] = byte(rnd.Uint32() >> rnd.IntN(32)) // small numbers are more likely
 			}
-			b := wire.Append(nil, 0, &damaged{kinds[rnd.IntN(len(kinds))], body})
+			b := damaged(kinds[rnd.IntN(len(kinds))], body)
 			if rnd.IntN(8) == 0 {
 				binary.BigEndian.PutUint32(b, rnd.Uint32())
 			}
