@@ -9,8 +9,6 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // Command is pcp-buddyinfo.
@@ -54,63 +52,36 @@ const (
 
 func run(ctx context.Context, env *cli.Env) int {
 	asRecorded := false
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
-		asRecorded = asRecorded || opt.Short == 'u'
-		return opt.Short == 'u'
-	}})
-	if status, exit := o.Done(); exit {
-		return status
-	}
-	m, status := pmcc.Open(ctx, env, o, pmcc.Kind{Missing: "Missing:"})
-	if m == nil {
-		return status
-	}
-	defer m.Close()
-	if asRecorded {
-		why := ""
-		switch {
-		case o.Interval != 0:
-			why = "Error: -t incompatible with -u"
-		case !m.Archive:
-			why = "Error: -u can only be specified with -a archive"
+	return pmcc.Report{
+		Kind: pmcc.Kind{Missing: "Missing:"},
+		Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
+			asRecorded = asRecorded || opt.Short == 'u'
+			return opt.Short == 'u'
+		},
+	}.Run(ctx, env, func(m *pmcc.Manager) int {
+		if asRecorded {
+			if status, ok := m.AsRecorded(ctx); !ok {
+				return status
+			}
 		}
-		if why != "" {
-			fmt.Fprintln(env.Stdout, why)
-			o.WantUsage()
-			o.Done()
-			return 1
+		all := slices.Concat(metrics, pmcc.MachineMetrics())
+		if status, ok := m.Use(ctx, all, len(all)); !ok {
+			return status
 		}
-		if err := m.Uninterpolated(ctx); err != nil {
-			return env.Fatalf("%s", cli.ErrText(err))
-		}
-	}
-	all := slices.Concat(metrics, pmcc.MachineMetrics())
-	if status, ok := m.Use(ctx, all, len(all)); !ok {
-		return status
-	}
-	m.Split(pmcc.Group{Names: metrics, Unread: true}, pmcc.Group{Names: all})
-	r := report{env: env, m: m, machine: "unknown", json: o.JSON}
-	var failed error
-	status = m.Run(ctx, func() bool {
-		failed = r.sample(ctx)
-		return failed == nil && (m.Archive || o.SamplesSet)
+		m.Split(pmcc.Group{Names: metrics, Unread: true}, pmcc.Group{Names: all})
+		r := report{m: m, machine: "unknown"}
+		return m.EachOrFirst(ctx, r.sample)
 	})
-	if failed != nil {
-		return env.Fatalf("%v", failed)
-	}
-	return status
 }
 
 // A report is the state of the report so far.
 type report struct {
-	env     *cli.Env
 	m       *pmcc.Manager
 	machine string // machine type of the host, "unknown" until it is known
-	json    bool
 }
 
 // sample prints the table of a sample, nothing if there is no memory.
-func (r *report) sample(ctx context.Context) error {
+func (r *report) sample() error {
 	values := r.m.Named(pages)
 	free := make(map[string]string, len(values))
 	var zones, nodes, orders []string
@@ -139,15 +110,15 @@ func (r *report) sample(ctx context.Context) error {
 		}
 		return "0"
 	}
-	if r.json {
+	if r.m.JSON {
 		for _, zone := range zones {
 			for _, node := range nodes {
-				row := pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.m.Host(ctx), Instance: zone + "::" + node}
+				row := r.m.Row("", zone+"::"+node)
 				for _, order := range orders {
 					f, _ := strconv.ParseFloat(count(zone, order, node), 64)
 					row.Columns.Number(order, f)
 				}
-				r.env.Stdout.Write(pcpjson.Line(&row))
+				row.Write()
 			}
 		}
 		return nil
@@ -160,7 +131,7 @@ func (r *report) sample(ctx context.Context) error {
 			for _, order := range orders {
 				row += fmt.Sprintf("%-8s", count(zone, order, node)) + between
 			}
-			fmt.Fprintln(r.env.Stdout, stamp, before, fmt.Sprintf("%-9s", zone), before, node, before, row+" ")
+			fmt.Fprintln(r.m.Out, stamp, before, fmt.Sprintf("%-9s", zone), before, node, before, row+" ")
 		}
 	}
 	return nil
@@ -171,14 +142,14 @@ func (r *report) heading() {
 		r.machine = machine[:strings.LastIndex(machine, "  (")]
 	}
 	if ncpu := r.m.One("hinv.ncpu"); ncpu.OK() {
-		fmt.Fprintf(r.env.Stdout, "%s  (%s CPU)\n", r.machine, ncpu)
+		fmt.Fprintf(r.m.Out, "%s  (%s CPU)\n", r.machine, ncpu)
 	}
 	const wide = between + "  "
 	heading := "TimeStamp " + before + "Normal" + before + wide + " Nodes" + before + "Order0"
 	for n := 1; n <= 10; n++ {
 		heading += wide + "Order" + strconv.Itoa(n)
 	}
-	fmt.Fprintln(r.env.Stdout, heading)
+	fmt.Fprintln(r.m.Out, heading)
 }
 
 // distinct returns the sorted names without duplicates.

@@ -13,7 +13,6 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // doc is the description of both commands.
@@ -81,7 +80,6 @@ type report struct {
 	env     *cli.Env
 	m       *pmcc.Manager
 	iops    bool
-	json    bool
 	repeat  int64
 	devices []string
 	host    string
@@ -106,34 +104,26 @@ func (r *report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	r := &report{env: env, repeat: repeat}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.own})
-	if r.stop {
-		return 1
-	}
-	kind := pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true, Blank: true, Missing: "Missing:"}
-	if status, exit := kind.Done(o); exit {
-		return status
-	}
-	r.devices = slices.Sorted(slices.Values(o.Args))
-	var status int
-	if r.m, status = pmcc.Open(ctx, env, o, kind); r.m == nil {
-		return status
-	}
-	defer r.m.Close()
-	if status, ok := r.m.Use(ctx, metrics, len(metrics)); !ok {
-		return status
-	}
-	r.host, r.json = r.m.Host(ctx), o.JSON
-	return r.m.Run(ctx, func() bool {
-		r.sample()
-		return true
+	return pmcc.Report{
+		Kind: pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true, Blank: true, Missing: "Missing:"},
+		Own:  r.own,
+		Check: func(o *source.Options) bool {
+			r.devices = slices.Sorted(slices.Values(o.Args))
+			return r.stop
+		},
+	}.Run(ctx, env, func(m *pmcc.Manager) int {
+		if status, ok := m.Use(ctx, metrics, len(metrics)); !ok {
+			return status
+		}
+		r.m, r.host = m, m.Host(ctx)
+		return m.Each(ctx, r.sample)
 	})
 }
 
 // columns are the values of a sample, by metric and device.
 type columns map[string]map[string]pmcc.Value
 
-func (r *report) sample() {
+func (r *report) sample() error {
 	c := make(columns, len(metrics))
 	for _, name := range metrics {
 		c[name] = pmcc.ByName(r.m.Converted(name))
@@ -142,7 +132,7 @@ func (r *report) sample() {
 	for name := range c["dmcache.cache.used"] {
 		width = max(width, utf8.RuneCountInString(name))
 	}
-	if !r.json && int64(r.m.Reports())%r.repeat == 0 {
+	if !r.m.JSON && int64(r.m.Reports())%r.repeat == 0 {
 		r.heading(width)
 	}
 	devices := r.devices
@@ -150,7 +140,7 @@ func (r *report) sample() {
 		devices = slices.Sorted(maps.Keys(c["dmcache.cache.used"]))
 	}
 	for _, name := range devices {
-		if r.json {
+		if r.m.JSON {
 			r.jsonRow(c, name)
 			continue
 		}
@@ -158,15 +148,16 @@ func (r *report) sample() {
 		if r.iops {
 			read, write = c.number("disk.dm.read", name), c.number("disk.dm.write", name)
 		}
-		fmt.Fprintln(r.env.Stdout, cut(name, width),
+		fmt.Fprintln(r.m.Out, cut(name, width),
 			c.percent("dmcache.metadata.used", "dmcache.metadata.total", name, 5),
 			c.percent("dmcache.cache.used", "dmcache.cache.total", name, 5),
 			c.number("dmcache.read_hits", name), c.number("dmcache.read_misses", name), read,
 			c.number("dmcache.write_hits", name), c.number("dmcache.write_misses", name), write)
 	}
-	if len(devices) == 0 && !r.json {
-		fmt.Fprintln(r.env.Stdout, "No values available")
+	if len(devices) == 0 && !r.m.JSON {
+		fmt.Fprintln(r.m.Out, "No values available")
 	}
+	return nil
 }
 
 func (r *report) heading(width int) {
@@ -174,22 +165,18 @@ func (r *report) heading(width int) {
 	if r.iops {
 		last = "  ops"
 	}
-	fmt.Fprintf(r.env.Stdout, "@ %s (host %s)\n", r.m.Clock("%a %b %e %H:%M:%S %Y", r.m.Now()), r.host)
-	fmt.Fprintf(r.env.Stdout, "%s ---%%used--- ---------reads--------- --------writes---------\n", pmcc.Center(" device ", width, '-'))
-	fmt.Fprintf(r.env.Stdout, "%*s meta  cache     hit    miss   %s     hit    miss   %[3]s\n", width, "", last)
+	fmt.Fprintf(r.m.Out, "@ %s (host %s)\n", r.m.Clock("%a %b %e %H:%M:%S %Y", r.m.Now()), r.host)
+	fmt.Fprintf(r.m.Out, "%s ---%%used--- ---------reads--------- --------writes---------\n", pmcc.Center(" device ", width, '-'))
+	fmt.Fprintf(r.m.Out, "%*s meta  cache     hit    miss   %s     hit    miss   %[3]s\n", width, "", last)
 }
 
 // jsonRow prints the row of a device with --json: the values of its metrics, counters as rates.
 func (r *report) jsonRow(c columns, device string) {
-	row := pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.host, Instance: device}
+	row := r.m.Row("", device)
 	for _, name := range metrics {
-		if f, ok := c[name][device].Number(); ok {
-			row.Columns.Number(name, f)
-		} else {
-			row.Columns.Unknown(name)
-		}
+		row.Number(name, c[name][device])
 	}
-	r.env.Stdout.Write(pcpjson.Line(&row))
+	row.Write()
 }
 
 // number formats a value like pmNumberStr(3), or returns a question mark if there is none.

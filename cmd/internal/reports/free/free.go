@@ -8,7 +8,6 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/pcptime"
@@ -59,10 +58,7 @@ var metrics = []string{
 
 // A report holds the options.
 type report struct {
-	env   *cli.Env
 	m     *pmcc.Manager
-	host  string
-	json  bool
 	shift uint // of bytes
 	units string
 
@@ -114,40 +110,29 @@ func (r *report) own(o *cli.Options, opt *cli.Option, arg string) bool {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	r := &report{env: env, shift: 10, units: "Kbyte"}
-	kind := pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.own})
-	if status, exit := kind.Done(o); exit {
-		return status
-	}
-	r.json = o.JSON
-	var status int
-	if r.m, status = pmcc.Open(ctx, env, o, kind); r.m == nil {
-		return status
-	}
-	defer r.m.Close()
-	if !r.m.Lookup(ctx, metrics...) {
+	r := &report{shift: 10, units: "Kbyte"}
+	return pmcc.Report{Kind: pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true}, Own: r.own}.Run(ctx, env, func(m *pmcc.Manager) int {
+		r.m = m
+		if !m.Lookup(ctx, metrics...) {
+			return 0
+		}
+		if r.counts && r.count == 0 {
+			return m.Errorf("-c 0 asks for no output")
+		}
+		for n := 1; m.Once(ctx); n++ {
+			if err := r.print(); err != nil {
+				m.Failed(err)
+				return 0
+			}
+			if r.pause && !m.JSON {
+				fmt.Fprintln(m.Out)
+			}
+			if n == r.count || !r.pause && r.count == 0 || r.pause && !m.Sleep(ctx) {
+				return 0
+			}
+		}
 		return 0
-	}
-	if r.counts && r.count == 0 {
-		return r.m.Errorf("-c 0 asks for no output")
-	}
-	if r.json {
-		r.host = r.m.Host(ctx)
-	}
-	for n := 1; r.m.Once(ctx); n++ {
-		if err := r.print(); err != nil {
-			r.m.Failed(err)
-			return 0
-		}
-		if r.pause && !r.json {
-			fmt.Fprintln(env.Stdout)
-		}
-		if n == r.count || !r.pause && r.count == 0 || r.pause && !r.m.Sleep(ctx) {
-			return 0
-		}
-	}
-	return 0
+	})
 }
 
 // values returns the values of the metrics in KiB, 0 for missing values.
@@ -227,25 +212,26 @@ const compatible = "-/+ buffers/cache:"
 // lowFree returns the value of low memory below "free": as in the C program, on which scripts rely, all
 // low memory.
 func (r *report) lowFree(total, free *big.Int) *big.Int {
-	if r.json {
+	if r.m.JSON {
 		return free
 	}
 	return total
 }
 
 func (r *report) heading(columns []string) {
-	if r.json {
+	if r.m.JSON {
 		return
 	}
 	line := fmt.Sprintf("%19s", columns[0])
 	for _, c := range columns[1:] {
 		line += fmt.Sprintf(" %11s", c)
 	}
-	fmt.Fprintln(r.env.Stdout, line)
+	fmt.Fprintln(r.m.Out, line)
 }
 
 func (r *report) row(name string, columns []string, cells ...*big.Int) {
-	row := pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.host, Table: table(name), Units: r.units}
+	row := r.m.Row(table(name), "")
+	row.Units = r.units
 	line := fmt.Sprintf("%-7s", name)
 	if name == compatible {
 		line = name + " " // as wide as the label above
@@ -256,11 +242,11 @@ func (r *report) row(name string, columns []string, cells ...*big.Int) {
 		line += fmt.Sprintf(" %11d", n)
 		row.Columns = append(row.Columns, pcpjson.Column{Name: columns[i], Value: []byte(n.String())})
 	}
-	if r.json {
-		r.env.Stdout.Write(pcpjson.Line(&row))
+	if r.m.JSON {
+		row.Write()
 		return
 	}
-	fmt.Fprintln(r.env.Stdout, line)
+	fmt.Fprintln(r.m.Out, line)
 }
 
 // table returns the name of a row in JSON.

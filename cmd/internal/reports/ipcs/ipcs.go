@@ -8,7 +8,6 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
@@ -84,26 +83,24 @@ const pageMetric = "hinv.pagesize"
 
 func run(ctx context.Context, env *cli.Env) int {
 	var limited, used bool
-	kind := pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
-		switch opt.Short {
-		case 'l':
-			limited = true
-		case 'u':
-			used = true
-		default:
-			return false
-		}
-		return true
-	}})
-	if status, exit := kind.Done(o); exit {
-		return status
-	}
-	m, status := pmcc.Open(ctx, env, o, kind)
-	if m == nil {
-		return status
-	}
-	defer m.Close()
+	return pmcc.Report{
+		Kind: pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true},
+		Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
+			switch opt.Short {
+			case 'l':
+				limited = true
+			case 'u':
+				used = true
+			default:
+				return false
+			}
+			return true
+		},
+	}.Run(ctx, env, func(m *pmcc.Manager) int { return print(ctx, m, limited, used) })
+}
+
+// print prints the limits, or else the use.
+func print(ctx context.Context, m *pmcc.Manager, limited, used bool) int {
 	// All metrics must exist, whichever are shown.
 	chosen := use
 	for _, lines := range [...][]line{limits, use} {
@@ -121,7 +118,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return 0
 	}
 	values := make(map[string]float64)
-	row := pcpjson.Row{Time: pcpjson.Time(m.Time())}
+	at := m.Time()
 	for _, name := range metrics(chosen) {
 		list, err := m.As(name, pcp.TypeU32)
 		if err != nil {
@@ -147,19 +144,18 @@ func run(ctx context.Context, env *cli.Env) int {
 	if used && !limited && size == 0 {
 		return m.Errorf("%s has no value, by which memory is divided", pageMetric)
 	}
-	if o.JSON {
-		row.Host = m.Host(ctx)
-		tables(env, row, chosen, values, size)
+	if m.JSON {
+		tables(m, at, chosen, values, size)
 		return 0
 	}
 	for i, l := range chosen {
 		if l.metric == "" {
-			fmt.Fprintln(env.Stdout, l.format)
+			fmt.Fprintln(m.Out, l.format)
 			continue
 		}
-		fmt.Fprintf(env.Stdout, l.format, uint64(l.value(values, size)))
+		fmt.Fprintf(m.Out, l.format, uint64(l.value(values, size)))
 		if i+1 == len(chosen) || chosen[i+1].format[0] != ' ' { // which continues the line
-			fmt.Fprintln(env.Stdout)
+			fmt.Fprintln(m.Out)
 		}
 	}
 	return 0
@@ -183,8 +179,8 @@ func (l *line) value(values map[string]float64, page float64) float64 {
 	return n
 }
 
-// tables prints a JSON object for each table.
-func tables(env *cli.Env, row pcpjson.Row, lines []line, values map[string]float64, page float64) {
+// tables prints a JSON object for each table, of values of a time.
+func tables(m *pmcc.Manager, at pcp.Timestamp, lines []line, values map[string]float64, page float64) {
 	var names []string
 	for _, l := range lines {
 		if l.table != "" && !slices.Contains(names, l.table) {
@@ -192,12 +188,13 @@ func tables(env *cli.Env, row pcpjson.Row, lines []line, values map[string]float
 		}
 	}
 	for _, name := range names {
-		row.Table, row.Columns = name, nil
+		row := m.Row(name, "")
+		row.Time = pcpjson.Time(at)
 		for _, l := range lines {
 			if l.table == name {
 				row.Columns.Number(l.column, l.value(values, page))
 			}
 		}
-		env.Stdout.Write(pcpjson.Line(&row))
+		row.Write()
 	}
 }

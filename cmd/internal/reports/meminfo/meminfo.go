@@ -3,11 +3,10 @@ package meminfo
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // Command is pcp-meminfo.
@@ -100,80 +99,78 @@ var lines = []line{
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
-		switch opt.Short {
-		case 'a':
-			o.AddArchive(arg)
-		case 'z':
-			o.Common(cli.OptHostZone, "")
-		case '?':
-			o.WantUsage()
-		default:
-			return false
-		}
-		return true
-	}})
-	kind := pmcc.Kind{Prefix: env.ProgName() + " ", Missing: "Missing:"}
-	if status, exit := kind.Done(o); exit {
-		return status
-	}
-	m, status := pmcc.Open(ctx, env, o, kind)
-	if m == nil {
-		return status
-	}
-	defer m.Close()
-	var names []string
-	for _, l := range lines {
-		names = append(names, l.metric)
-	}
-	all := append(names[:len(names):len(names)], pmcc.MachineMetrics()...)
-	if status, ok := m.Use(ctx, all, len(all)); !ok {
-		return status
-	}
-	m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: pmcc.MachineMetrics()})
-	begun := false
-	return m.Run(ctx, func() bool {
-		if o.JSON {
-			printJSON(ctx, env, m)
-			return m.Archive || o.SamplesSet
-		}
-		if !begun {
-			machine := m.Machine()
-			if machine == "" {
-				return true
-			}
-			fmt.Fprintln(env.Stdout, machine)
-			begun = true
-		}
-		fmt.Fprintf(env.Stdout, "%-18s: %s\n", "Timestamp", m.Clock("%m/%d/%Y %H:%M:%S", m.GroupTime(0)))
+	return pmcc.Report{Kind: pmcc.Kind{Prefix: env.ProgName() + " ", Missing: "Missing:"}, Own: own}.Run(ctx, env, func(m *pmcc.Manager) int {
+		var names []string
 		for _, l := range lines {
-			v := m.One(l.metric)
-			switch {
-			case !v.OK():
-				fmt.Fprintf(env.Stdout, "%-17s : NA\n", l.name)
-			case l.unit == "B":
-				fmt.Fprintf(env.Stdout, "%-17s : %d kB\n", l.name, v.Int()/1024)
-			default:
-				fmt.Fprintf(env.Stdout, "%-17s : %s %s\n", l.name, v, l.unit)
-			}
+			names = append(names, l.metric)
 		}
-		fmt.Fprintln(env.Stdout)
-		return m.Archive || o.SamplesSet
+		all := slices.Concat(names, pmcc.MachineMetrics())
+		if status, ok := m.Use(ctx, all, len(all)); !ok {
+			return status
+		}
+		m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: pmcc.MachineMetrics()})
+		begun := false
+		return m.EachOrFirst(ctx, func() error {
+			if m.JSON {
+				printJSON(m)
+				return nil
+			}
+			if !begun {
+				machine := m.Machine()
+				if machine == "" {
+					return pmcc.ErrNotYet
+				}
+				fmt.Fprintln(m.Out, machine)
+				begun = true
+			}
+			print(m)
+			return nil
+		})
 	})
 }
 
-// printJSON prints the sample with --json.
-func printJSON(ctx context.Context, env *cli.Env, m *pmcc.Manager) {
-	row := pcpjson.Row{Time: pcpjson.Time(m.Time()), Host: m.Host(ctx), Units: "Kbyte"}
+func own(o *cli.Options, opt *cli.Option, arg string) bool {
+	switch opt.Short {
+	case 'a':
+		o.AddArchive(arg)
+	case 'z':
+		o.Common(cli.OptHostZone, "")
+	case '?':
+		o.WantUsage()
+	default:
+		return false
+	}
+	return true
+}
+
+// print prints the lines of a sample.
+func print(m *pmcc.Manager) {
+	fmt.Fprintf(m.Out, "%-18s: %s\n", "Timestamp", m.Clock("%m/%d/%Y %H:%M:%S", m.GroupTime(0)))
 	for _, l := range lines {
-		switch f, ok := m.One(l.metric).Number(); {
-		case !ok:
-			row.Columns.Unknown(l.name)
+		v := m.One(l.metric)
+		switch {
+		case !v.OK():
+			fmt.Fprintf(m.Out, "%-17s : NA\n", l.name)
 		case l.unit == "B":
-			row.Columns.Number(l.name, f/1024)
+			fmt.Fprintf(m.Out, "%-17s : %d kB\n", l.name, v.Int()/1024)
 		default:
-			row.Columns.Number(l.name, f)
+			fmt.Fprintf(m.Out, "%-17s : %s %s\n", l.name, v, l.unit)
 		}
 	}
-	env.Stdout.Write(pcpjson.Line(&row))
+	fmt.Fprintln(m.Out)
+}
+
+// printJSON prints the sample with --json.
+func printJSON(m *pmcc.Manager) {
+	row := m.Row("", "")
+	row.Units = "Kbyte"
+	for _, l := range lines {
+		switch f, ok := m.One(l.metric).Number(); {
+		case ok && l.unit == "B":
+			row.Figure(l.name, pmcc.Figure{F: f / 1024, OK: true})
+		default:
+			row.Figure(l.name, pmcc.Figure{F: f, OK: ok})
+		}
+	}
+	row.Write()
 }

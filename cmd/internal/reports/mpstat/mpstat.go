@@ -64,16 +64,16 @@ type share struct {
 }
 
 var shares = [...]share{
-	{"user", "%usr", "%-5s", "usr"},
-	{"nice", "%nice", "%-6s", "nice"},
-	{"sys", "%sys", "%-5s", "sys"},
-	{"wait.total", "%iowait", "%-8s", "iowait"},
-	{"irq.hard", "%irq", "%-5s", "irq"},
-	{"irq.soft", "%soft", "%-6s", "soft"},
-	{"steal", "%steal", "%-7s", "steal"},
-	{"guest", "%guest", "%-7s", "guest"},
-	{"guest_nice", "%nice", "%-6s", "guest_nice"},
-	{"idle", "%idle", "%-6s", "idle"},
+	{"user", "%usr", "\t%-5s", "usr"},
+	{"nice", "%nice", "\t%-6s", "nice"},
+	{"sys", "%sys", "\t%-5s", "sys"},
+	{"wait.total", "%iowait", "\t%-8s", "iowait"},
+	{"irq.hard", "%irq", "\t%-5s", "irq"},
+	{"irq.soft", "%soft", "\t%-6s", "soft"},
+	{"steal", "%steal", "\t%-7s", "steal"},
+	{"guest", "%guest", "\t%-7s", "guest"},
+	{"guest_nice", "%nice", "\t%-6s", "guest_nice"},
+	{"idle", "%idle", "\t%-6s", "idle"},
 }
 
 // metrics are the required metrics, in addition to those of single interrupts.
@@ -97,10 +97,8 @@ const (
 
 // A report holds the options.
 type report struct {
-	env  *cli.Env
-	m    *pmcc.Manager
-	json bool
-	ctx  context.Context // of --json
+	env *cli.Env
+	m   *pmcc.Manager
 
 	usage      bool // -u, -A, or no option at all
 	filter     bool // -P or -A
@@ -114,9 +112,7 @@ type report struct {
 	known      [len(uname)]string // last known values
 	hard, soft []string
 	stamp      string
-	failed     bool
-
-	usageHead, sumHead, hardHead, softHead bool // headings that must not be printed again
+	headed     map[string]bool // tables whose headings must not be printed again
 }
 
 func (r *report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
@@ -155,76 +151,66 @@ func (r *report) processors(arg string) {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	r := &report{env: env, usage: true}
-	r.known = [...]string{"", "", "", "", "1"}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.own})
-	if r.stop {
-		return 1
-	}
-	if status, exit := o.Done(); exit {
-		return status
-	}
-	r.json = o.JSON
-	var status int
-	if r.m, status = pmcc.Open(ctx, env, o, pmcc.Kind{Prefix: env.ProgName() + ": ", Missing: "Missing:"}); r.m == nil {
-		return status
-	}
-	defer r.m.Close()
-	names := metrics()
-	for _, t := range []struct {
-		tree string
-		list *[]string
-	}{{hardTree, &r.hard}, {softTree, &r.soft}} {
-		var err error
-		if *t.list, err = r.m.Tree(ctx, t.tree); err != nil {
-			r.m.Failed(err)
-			return 0
+	r := &report{env: env, usage: true, headed: make(map[string]bool), known: [...]string{"", "", "", "", "1"}}
+	return pmcc.Report{
+		Kind:  pmcc.Kind{Prefix: env.ProgName() + ": ", Missing: "Missing:"},
+		Own:   r.own,
+		Check: func(*source.Options) bool { return r.stop },
+	}.Run(ctx, env, func(m *pmcc.Manager) int {
+		r.m = m
+		names := metrics()
+		for _, t := range []struct {
+			tree string
+			list *[]string
+		}{{hardTree, &r.hard}, {softTree, &r.soft}} {
+			var err error
+			if *t.list, err = m.Tree(ctx, t.tree); err != nil {
+				m.Failed(err)
+				return 0
+			}
+			slices.Reverse(*t.list)
+			names = append(names, *t.list...)
 		}
-		slices.Reverse(*t.list)
-		names = append(names, *t.list...)
-	}
-	if status, ok := r.m.Use(ctx, names, len(names)); !ok {
-		return status
-	}
-	r.ctx = ctx
-	if status = r.m.Run(ctx, r.sample); r.failed {
-		return 1
-	}
-	return status
+		if status, ok := m.Use(ctx, names, len(names)); !ok {
+			return status
+		}
+		return m.Each(ctx, r.sample)
+	})
 }
 
 // sample prints the tables of a sample.
-func (r *report) sample() bool {
+func (r *report) sample() error {
 	if !r.m.Sampled() {
 		r.remember()
-		return true
+		return nil
 	}
 	if !r.begun {
 		r.remember()
 		r.begun = true
-		if k := r.known; !r.json {
+		if k := r.known; !r.m.JSON {
 			fmt.Fprintf(r.env.Stdout, "%s  %s  (%s)  %s  %s    (%s CPU)\n", k[0], k[1], k[2], r.m.Clock("%x", r.m.Now()), k[3], k[4])
 		}
 	}
 	r.stamp = r.m.Clock("%H:%M:%S", r.m.Now())
 	if r.m.Elapsed() == 0 {
-		r.m.Errorf("two samples have the same time, %s, so that there are no rates", r.stamp)
-		r.failed = true
-		return false
+		return fmt.Errorf("two samples have the same time, %s, so that there are no rates", r.stamp)
 	}
 	if r.usage || r.filter && !r.interrupts {
-		r.printUsage()
+		r.print(r.usageTable())
 	}
 	if r.wants("SUM") {
-		r.printSums()
+		r.print(r.sums())
+	}
+	if (r.wants("CPU") || r.wants("SCPU")) && len(r.cpus(true)) == 0 {
+		return fmt.Errorf("%s has no values, so that it is not known which processors there are", numbers)
 	}
 	if r.wants("CPU") {
-		r.printInterrupts("hard", r.hard, &r.hardHead)
+		r.print(r.each("hard", r.hard))
 	}
 	if r.wants("SCPU") {
-		r.printInterrupts("soft", r.soft, &r.softHead)
+		r.print(r.each("soft", r.soft))
 	}
-	return !r.failed
+	return nil
 }
 
 // wants reports whether -I selects a table of interrupts.

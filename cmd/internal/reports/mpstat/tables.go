@@ -6,13 +6,49 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/table"
 )
 
 // all is the row of all processors.
 const all = "all"
 
-// print prints a line. Missing values are question marks.
-func (r *report) print(line string) { fmt.Fprintln(r.env.Stdout, pmcc.Marked(line)) }
+// A cpuTable is a table with a row for each processor.
+type cpuTable struct {
+	name    string // in JSON
+	heading string // before the titles of the columns
+	format  string // of the time and the processor
+	columns table.Columns[*int32]
+	end     string // of each line
+	apart   bool   // there is no row of all processors
+}
+
+// print prints a table.
+func (r *report) print(t *cpuTable) {
+	if !r.headed[t.name] && !r.m.JSON {
+		fmt.Fprintln(r.m.Out, t.heading+t.columns.Titles()+t.end)
+	}
+	r.headed[t.name] = !r.repeats() && (t.name == usageName || r.kind != "ALL")
+	if r.together() && !t.apart {
+		r.row(t, all, nil)
+	}
+	if !r.filter && !t.apart {
+		return
+	}
+	for _, cpu := range r.cpus(false) {
+		r.row(t, fmt.Sprint(cpu), &cpu)
+	}
+}
+
+// row prints the row of a processor, or of all if it is nil. Missing values are question marks.
+func (r *report) row(t *cpuTable, name string, one *int32) {
+	if r.m.JSON {
+		row := r.m.Row(t.name, name)
+		t.columns.AddTo(&row.Columns, one)
+		row.Write()
+		return
+	}
+	fmt.Fprintln(r.m.Out, pmcc.Marked(fmt.Sprintf(t.format, r.stamp, name)+t.columns.Line(one)+t.end))
+}
 
 // cpus returns the numbers of the processors that -P selects, or all of them if every is
 // set.
@@ -87,105 +123,42 @@ func (r *report) rate(now, before pmcc.Value) pmcc.Figure {
 	return pmcc.Round(n / r.m.Elapsed())
 }
 
-// row begins the row for --json. Without --json it is discarded.
-func (r *report) row(table, instance string) pmcc.Row {
-	if !r.json {
-		return pmcc.Row{}
-	}
-	return r.m.Row(r.ctx, table, instance)
-}
+// usageName is the name of the table of processor time.
+const usageName = "cpu"
 
-// printUsage prints the shares of processor time.
-func (r *report) printUsage() {
-	if !r.usageHead && !r.json {
-		line := fmt.Sprintf("\n%-10s\t%-3s", "Timestamp", "CPU")
-		for _, s := range shares {
-			line += "\t" + fmt.Sprintf(s.format, s.title)
-		}
-		r.print(line)
-	}
-	r.usageHead = !r.repeats()
-	if r.together() {
-		r.usageRow(all, nil)
-	}
-	if !r.filter {
-		return
-	}
-	for _, cpu := range r.cpus(false) {
-		r.usageRow(fmt.Sprint(cpu), &cpu)
-	}
-}
-
-func (r *report) usageRow(name string, one *int32) {
-	line := fmt.Sprintf("%-10s\t%-3s", r.stamp, name)
-	object := r.row("cpu", name)
+// usageTable is the table of the shares of processor time.
+func (r *report) usageTable() *cpuTable {
+	t := &cpuTable{name: usageName, heading: "\nTimestamp \tCPU", format: "%-10s\t%-3s"}
 	for _, s := range shares {
-		f := r.share(s.name, one)
-		line += "\t" + fmt.Sprintf(s.format, f)
-		object.Figure(s.json, f)
+		t.columns = append(t.columns, table.Column[*int32]{
+			Name: s.json, Title: s.title, Format: s.format, Cell: func(one *int32) table.Cell { return r.share(s.name, one) },
+		})
 	}
-	if r.json {
-		object.Write()
-		return
-	}
-	r.print(line)
+	return t
 }
 
-// printSums prints the total numbers of interrupts.
-func (r *report) printSums() {
-	if !r.sumHead && !r.json {
-		r.print(fmt.Sprintf("%-10s\t%-5s\t%-5s", "\nTimestamp", "CPU", "intr/s"))
-	}
-	r.sumHead = !r.repeats() && r.kind != "ALL"
-	row := func(name string, f pmcc.Figure) {
-		if r.json {
-			object := r.row("interrupts", name)
-			object.Figure("interrupts", f)
-			object.Write()
-			return
-		}
-		r.print(fmt.Sprintf("%-10s\t%-5s\t%-5s", r.stamp, name, f))
-	}
-	if r.together() {
-		row(all, r.rate(r.m.One("kernel.all.intr"), r.m.OneBefore("kernel.all.intr")))
-	}
-	if !r.filter {
-		return
-	}
-	for _, cpu := range r.cpus(false) {
-		row(fmt.Sprint(cpu), r.rate(r.m.Of("kernel.percpu.intr", cpu), r.m.Before("kernel.percpu.intr", cpu)))
+// sums is the table of the total numbers of interrupts.
+func (r *report) sums() *cpuTable {
+	return &cpuTable{
+		name: "interrupts", heading: "\nTimestamp\tCPU  ", format: "%-10s\t%-5s",
+		columns: table.Columns[*int32]{{Name: "interrupts", Title: "intr/s", Format: "\t%-5s", Cell: func(one *int32) table.Cell {
+			if one == nil {
+				return r.rate(r.m.One("kernel.all.intr"), r.m.OneBefore("kernel.all.intr"))
+			}
+			return r.rate(r.m.Of("kernel.percpu.intr", *one), r.m.Before("kernel.percpu.intr", *one))
+		}}},
 	}
 }
 
-// printInterrupts prints the number of each interrupt.
-func (r *report) printInterrupts(kind string, metrics []string, headed *bool) {
-	if len(r.cpus(true)) == 0 {
-		r.m.Errorf("%s has no values, so that it is not known which processors there are", numbers)
-		r.failed = true
-		return
+// each is the table of the numbers of each interrupt.
+func (r *report) each(kind string, metrics []string) *cpuTable {
+	t := &cpuTable{name: kind + " interrupts", heading: "\nTimestamp\tCPU ", format: "%-10s\t%-4s", end: "\t", apart: true}
+	for _, metric := range metrics {
+		name := strings.TrimPrefix(metric[strings.LastIndexByte(metric, '.')+1:], "line")
+		t.columns = append(t.columns, table.Column[*int32]{
+			Name: name, Title: name + "/s", Format: fmt.Sprintf("\t%%-%ds", len(name)+2),
+			Cell: func(one *int32) table.Cell { return r.rate(r.m.Of(metric, *one), r.m.Before(metric, *one)) },
+		})
 	}
-	names := make([]string, len(metrics))
-	line := fmt.Sprintf("%-10s\t%-4s\t", "\nTimestamp", "CPU")
-	for i, metric := range metrics {
-		names[i] = strings.TrimPrefix(metric[strings.LastIndexByte(metric, '.')+1:], "line")
-		line += fmt.Sprintf("%-*s\t", len(names[i])+2, names[i]+"/s")
-	}
-	if !*headed && !r.json {
-		r.print(line)
-	}
-	*headed = !r.repeats() && r.kind != "ALL"
-	for _, cpu := range r.cpus(false) {
-		line := fmt.Sprintf("%-10s\t%-4d\t", r.stamp, cpu)
-		object := r.row(kind+" interrupts", fmt.Sprint(cpu))
-		for i, metric := range metrics {
-			f := r.rate(r.m.Of(metric, cpu), r.m.Before(metric, cpu))
-			line += fmt.Sprintf("%-*s\t", len(names[i])+2, f)
-			object.Figure(names[i], f)
-		}
-		if r.json {
-			object.Write()
-			continue
-		}
-		r.print(line)
-	}
+	return t
 }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // Command is pcp-netstat.
@@ -48,7 +46,6 @@ var protocols = []string{"TCP", "IP", "UDP", "ICMP"}
 
 // A report holds the options.
 type report struct {
-	env      *cli.Env
 	m        *pmcc.Manager
 	all      bool
 	filtered bool
@@ -58,34 +55,19 @@ type report struct {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	r := report{env: env}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.option})
-	kind := pmcc.Kind{Prefix: env.ProgName() + " "}
-	if status, exit := kind.Done(o); exit {
-		return status
-	}
-	if !r.all && !r.filtered && !r.ifaces {
-		r.all, r.ifaces = true, true
-	}
-	m, status := pmcc.Open(ctx, env, o, kind)
-	if m == nil {
-		return status
-	}
-	defer m.Close()
-	r.m = m
-	if status, ok := r.use(ctx); !ok {
-		return status
-	}
-	if r.filtered && r.protocol == "" {
-		return env.Fatalf("-p: the protocol is one of %s", strings.Join(protocols, ", "))
-	}
-	return m.Run(ctx, func() bool {
-		if o.JSON {
-			r.printJSON(ctx)
-		} else if !r.print() {
-			return true
+	r := report{}
+	return pmcc.Report{Kind: pmcc.Kind{Prefix: env.ProgName() + " "}, Own: r.option}.Run(ctx, env, func(m *pmcc.Manager) int {
+		if !r.all && !r.filtered && !r.ifaces {
+			r.all, r.ifaces = true, true
 		}
-		return m.Archive || o.SamplesSet
+		r.m = m
+		if status, ok := r.use(ctx); !ok {
+			return status
+		}
+		if r.filtered && r.protocol == "" {
+			return m.Errorf("-p: the protocol is one of %s", strings.Join(protocols, ", "))
+		}
+		return m.EachOrFirst(ctx, r.print)
 	})
 }
 
@@ -149,12 +131,16 @@ func (r *report) sections() []section {
 }
 
 // print prints a report, or nothing if the host is unknown.
-func (r *report) print() bool {
-	w := r.env.Stdout
+func (r *report) print() error {
+	w := r.m.Out
+	if r.m.JSON {
+		r.printJSON()
+		return nil
+	}
 	if !r.begun {
 		machine := r.m.Machine()
 		if machine == "" {
-			return false
+			return pmcc.ErrNotYet
 		}
 		fmt.Fprintln(w, machine)
 		r.begun = true
@@ -174,13 +160,13 @@ func (r *report) print() bool {
 	if r.ifaces {
 		r.printTable()
 	}
-	return true
+	return nil
 }
 
 // printTable prints the table of interfaces. If a value is missing, the following values move to the left, as
 // in C.
 func (r *report) printTable() {
-	w := r.env.Stdout
+	w := r.m.Out
 	fmt.Fprintf(w, "Kernel Interface table\n%10s", "Iface")
 	rows := make(map[string]string)
 	for _, c := range columns {
@@ -197,36 +183,32 @@ func (r *report) printTable() {
 }
 
 // printJSON prints the sample with --json: a line for each section, and one for each interface.
-func (r *report) printJSON(ctx context.Context) {
-	row := func(table, inst string) *pcpjson.Row {
-		return &pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.m.Host(ctx), Table: table, Instance: inst}
-	}
+func (r *report) printJSON() {
 	for _, s := range r.sections() {
-		counters := row(s.name, "")
+		row := r.m.Row(s.name, "")
 		for _, l := range s.lines {
-			if f, ok := r.m.One(l.metric).Number(); ok {
-				counters.Columns.Number(l.metric, f)
-			} else {
-				counters.Columns.Unknown(l.metric)
-			}
+			row.Number(l.metric, r.m.One(l.metric))
 		}
-		r.env.Stdout.Write(pcpjson.Line(counters))
+		row.Write()
 	}
 	if !r.ifaces {
 		return
 	}
-	rows := make(map[string]*pcpjson.Row)
+	rows := make(map[string]pmcc.Row)
 	for _, c := range columns {
 		for _, v := range r.m.Named(c.metric) {
-			if rows[v.Name] == nil {
-				rows[v.Name] = row("Iface", v.Name)
+			row, ok := rows[v.Name]
+			if !ok {
+				row = r.m.Row("Iface", v.Name)
 			}
 			if f, ok := v.Value.Number(); ok {
-				rows[v.Name].Columns.Number(c.metric, f)
+				row.Columns.Number(c.metric, f)
 			}
+			rows[v.Name] = row
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		r.env.Stdout.Write(pcpjson.Line(rows[name]))
+		row := rows[name]
+		row.Write()
 	}
 }

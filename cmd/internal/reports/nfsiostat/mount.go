@@ -5,9 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/pcpjson"
+	"github.com/go-pcp/pcp/cmd/internal/tool/table"
 )
 
 // A mount is a mount in the time between two samples; in the first sample, since it was
@@ -80,15 +79,9 @@ func (m *mount) print(w io.Writer) {
 	fmt.Fprintf(w, "%s mounted on %s:\n", m.export, m.point)
 	fmt.Fprintf(w, "%14s%11s%16s\n", "", "ops/s", "rpc bklog")
 	fmt.Fprintf(w, "%14s%s%s\n\n", "", number(m.sends, 11), number(m.backlog, 16))
-	for _, d := range []struct {
-		title string
-		direction
-	}{{"read:", m.read}, {"write:", m.write}} {
-		fmt.Fprintf(w, "%-19s%11s%12s%13s%16s%15s%15s%17s%14s\n", d.title, "ops/s", "kB/s", "kB/op", "retrans",
-			"avg RTT (ms)", "avg exe (ms)", "avg queue (ms)", "errors")
-		fmt.Fprintf(w, "%19s%s%s%s%s%s%s%s%s\n", "", number(d.rate, 11), number(d.kBytes, 12), number(d.kBytesPerOp, 13),
-			share(d.retrans, d.retransPct, 16), number(d.rtt, 15), number(d.execute, 15), number(d.queue, 17),
-			share(d.errors, d.errorsPct, 14))
+	for _, way := range m.ways() {
+		columns := columns("")
+		fmt.Fprintf(w, "%-19s%s\n%19s%s\n", way.title+":", columns.Titles(), "", columns.Line(way.direction))
 	}
 	fmt.Fprintln(w)
 }
@@ -118,29 +111,42 @@ func fit(width int, texts ...string) string {
 }
 
 // printJSON prints the mount with --json.
-func (m *mount) printJSON(env *cli.Env, row pcpjson.Row) {
+func (m *mount) printJSON(row pmcc.Row) {
 	row.Columns.Text("export", m.export)
 	row.Columns.Number("ops/s", m.sends)
 	row.Columns.Number("rpc bklog", m.backlog)
-	for _, d := range []struct {
-		title string
-		direction
-	}{{"read ", m.read}, {"write ", m.write}} {
-		for _, c := range []struct {
-			name string
-			f    float64
-		}{
-			{"ops/s", d.rate},
-			{"kB/s", d.kBytes},
-			{"kB/op", d.kBytesPerOp},
-			{"retrans", d.retrans},
-			{"avg RTT (ms)", d.rtt},
-			{"avg exe (ms)", d.execute},
-			{"avg queue (ms)", d.queue},
-			{"errors", d.errors},
-		} {
-			row.Columns.Number(d.title+c.name, c.f)
-		}
+	for _, way := range m.ways() {
+		columns(way.title+" ").AddTo(&row.Columns, way.direction)
 	}
-	env.Stdout.Write(pcpjson.Line(&row))
+	row.Write()
+}
+
+// A way is a direction with its name.
+type way struct {
+	title string
+	direction
+}
+
+func (m *mount) ways() []way { return []way{{"read", m.read}, {"write", m.write}} }
+
+// columns returns the columns of a direction. In JSON their names have a prefix.
+func columns(prefix string) table.Columns[direction] {
+	column := func(title string, width int, cell func(direction) table.Cell) table.Column[direction] {
+		return table.Column[direction]{Name: prefix + title, Title: title, Format: fmt.Sprintf("%%%ds", width), Cell: cell}
+	}
+	plain := func(title string, width int, f func(direction) float64) table.Column[direction] {
+		return column(title, width, func(d direction) table.Cell { return table.Fixed{F: f(d), Text: number(f(d), width)} })
+	}
+	return table.Columns[direction]{
+		plain("ops/s", 11, func(d direction) float64 { return d.rate }),
+		plain("kB/s", 12, func(d direction) float64 { return d.kBytes }),
+		plain("kB/op", 13, func(d direction) float64 { return d.kBytesPerOp }),
+		column("retrans", 16, func(d direction) table.Cell {
+			return table.Fixed{F: d.retrans, Text: share(d.retrans, d.retransPct, 16)}
+		}),
+		plain("avg RTT (ms)", 15, func(d direction) float64 { return d.rtt }),
+		plain("avg exe (ms)", 15, func(d direction) float64 { return d.execute }),
+		plain("avg queue (ms)", 17, func(d direction) float64 { return d.queue }),
+		column("errors", 14, func(d direction) table.Cell { return table.Fixed{F: d.errors, Text: share(d.errors, d.errorsPct, 14)} }),
+	}
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // Command is pcp-nfsiostat.
@@ -65,54 +63,41 @@ func metrics() []string {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true})
-	if status, exit := o.Done(); exit {
-		return status
-	}
-	m, status := pmcc.Open(ctx, env, o, pmcc.Kind{})
-	if m == nil {
-		return status
-	}
-	defer m.Close()
-	all := metrics()
-	if status, ok := m.Use(ctx, all, len(all)); !ok {
-		return status
-	}
-	begun := false
-	var failed error
-	status = m.Run(ctx, func() bool {
-		exports := m.All(export)
-		if len(exports) == 0 {
-			return true
+	return pmcc.Report{}.Run(ctx, env, func(m *pmcc.Manager) int {
+		all := metrics()
+		if status, ok := m.Use(ctx, all, len(all)); !ok {
+			return status
 		}
-		if !begun && !o.JSON {
-			machine := m.MachineAt("%m/%d/%Y %H:%M:%S")
-			if machine == "" {
-				fmt.Fprintln(env.Stdout, "Incorrect machine info due to some missing metrics")
-				return true
+		begun := false
+		return m.Each(ctx, func() error {
+			exports := m.All(export)
+			if len(exports) == 0 {
+				return nil
 			}
-			fmt.Fprintln(env.Stdout, machine)
-			begun = true
-		}
-		if !o.JSON {
-			fmt.Fprintf(env.Stdout, "%-18s:%s\n\n", "Timestamp", m.Clock("%m/%d/%Y %H:%M:%S", m.Now()))
-		}
-		for _, v := range exports {
-			mnt, err := newMount(m, v.Inst)
-			if err != nil {
-				failed = err
-				return false
+			if !m.JSON {
+				if !begun {
+					machine := m.MachineAt("%m/%d/%Y %H:%M:%S")
+					if machine == "" {
+						fmt.Fprintln(m.Out, "Incorrect machine info due to some missing metrics")
+						return nil
+					}
+					fmt.Fprintln(m.Out, machine)
+					begun = true
+				}
+				fmt.Fprintf(m.Out, "%-18s:%s\n\n", "Timestamp", m.Clock("%m/%d/%Y %H:%M:%S", m.Now()))
 			}
-			if o.JSON {
-				mnt.printJSON(env, pcpjson.Row{Time: pcpjson.Time(m.Time()), Host: m.Host(ctx), Instance: mnt.point})
-			} else {
-				mnt.print(env.Stdout)
+			for _, v := range exports {
+				mnt, err := newMount(m, v.Inst)
+				switch {
+				case err != nil:
+					return err
+				case m.JSON:
+					mnt.printJSON(m.Row("", mnt.point))
+				default:
+					mnt.print(m.Out)
+				}
 			}
-		}
-		return true
+			return nil
+		})
 	})
-	if failed != nil {
-		return env.Fatalf("%v", failed)
-	}
-	return status
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // Command is pcp-numastat.
@@ -51,30 +49,26 @@ const (
 
 func run(ctx context.Context, env *cli.Env) int {
 	width := int64(0)
-	bad := ""
-	kind := pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
-		if opt.Short != 'w' {
-			return false
-		}
-		n, ok := pytext.Int(arg)
-		if !ok {
-			bad = fmt.Sprintf("-w %s: not a number", arg)
-		}
-		width = n
-		return true
-	}})
-	if status, exit := kind.Done(o); exit {
-		return status
-	}
-	if bad != "" {
-		return env.Fatalf("%s", bad)
-	}
-	m, status := pmcc.Open(ctx, env, o, kind)
-	if m == nil {
-		return status
-	}
-	defer m.Close()
+	var wrong error
+	return pmcc.Report{
+		Kind: pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true},
+		Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+			if opt.Short != 'w' {
+				return false
+			}
+			n, ok := pytext.Int(arg)
+			if !ok {
+				wrong = fmt.Errorf("-w %s: not a number", arg)
+			}
+			width = n
+			return true
+		},
+		Valid: func() error { return wrong },
+	}.Run(ctx, env, func(m *pmcc.Manager) int { return report(ctx, env, m, width) })
+}
+
+// report prints the table with lines of a width, or of that of the terminal if it is 0.
+func report(ctx context.Context, env *cli.Env, m *pmcc.Manager, width int64) int {
 	if !m.Lookup(ctx, metrics...) {
 		return 0
 	}
@@ -94,8 +88,8 @@ func run(ctx context.Context, env *cli.Env) int {
 		fmt.Fprintln(env.Stdout, "No NUMA nodes found, exiting")
 		return 1
 	}
-	if o.JSON {
-		table(env, pcpjson.Row{Time: pcpjson.Time(m.Time()), Host: m.Host(ctx)}, nodes, values)
+	if m.JSON {
+		table(m, nodes, values)
 		return 0
 	}
 	if width == 0 {
@@ -169,12 +163,12 @@ func print(env *cli.Env, nodes []pcp.Instance, values [][]pcp.Value, perLine int
 }
 
 // table prints a JSON object for each node.
-func table(env *cli.Env, row pcpjson.Row, nodes []pcp.Instance, values [][]pcp.Value) {
+func table(m *pmcc.Manager, nodes []pcp.Instance, values [][]pcp.Value) {
 	for _, n := range nodes {
-		row.Instance, row.Columns = n.Name, nil
+		row := m.Row("", n.Name)
 		for i, metric := range metrics {
 			row.Columns.Value(title(metric), pcp.Uint64Value(at(values[i], n.Inst)))
 		}
-		env.Stdout.Write(pcpjson.Line(&row))
+		row.Write()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/cmd/internal/tool/table"
 )
 
 // Command is pcp-pidstat.
@@ -90,12 +91,12 @@ type report struct {
 	some    bool
 	format  string
 	special string   // allStates or detail, "" if it is states
-	states  []string // of -B
+	wanted  []string // states of -B
 	stop    bool     // an argument was wrong and the message has been printed
 
-	json   bool
 	begun  bool
 	ncpu   float64
+	clock  string // time of the sample
 	header string // blanks after "Timestamp"
 	stamp  string // with the blanks after it
 	spent  map[stateOf]float64
@@ -149,7 +150,7 @@ func (r *report) setStates(arg string) {
 	case "Detail", "detail":
 		r.special = detail
 	default:
-		r.states = append(r.states, strings.Split(strings.ReplaceAll(arg, ",", " "), " ")...)
+		r.wanted = append(r.wanted, strings.Split(strings.ReplaceAll(arg, ",", " "), " ")...)
 	}
 }
 
@@ -193,98 +194,135 @@ func (r *report) incompatible() string {
 
 func run(ctx context.Context, env *cli.Env) int {
 	r := &report{env: env, format: "%H:%M:%S", spent: make(map[stateOf]float64)}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.own})
-	if r.stop {
-		return 1
-	}
-	if status, exit := o.Done(); exit {
-		return status
-	}
-	var status int
-	if r.m, status = pmcc.Open(ctx, env, o, pmcc.Kind{Prefix: env.ProgName() + ": "}); r.m == nil {
-		return status
-	}
-	defer r.m.Close()
-	if problem := r.incompatible(); problem != "" {
-		fmt.Fprintf(env.Stdout, "Error: %s\n", problem)
-		o.WantUsage()
-		status, _ = o.Done()
-		return status
-	}
-	names := metrics
-	if r.state || r.args {
-		names = slices.Concat(names, stateMetrics)
-	}
-	checked := len(names)
-	if r.args {
-		names = append(names, argsMetrics...)
-	}
-	if !r.state {
-		checked = len(names)
-	}
-	if status, ok := r.m.Use(ctx, names, checked); !ok {
-		return status
-	}
-	r.json = o.JSON
-	return r.m.Run(ctx, func() bool { return r.sample(ctx) })
+	return pmcc.Report{
+		Kind:  pmcc.Kind{Prefix: env.ProgName() + ": "},
+		Own:   r.own,
+		Check: func(*source.Options) bool { return r.stop },
+	}.Run(ctx, env, func(m *pmcc.Manager) int {
+		if problem := r.incompatible(); problem != "" {
+			return m.Refuse("Error: " + problem)
+		}
+		names := metrics
+		if r.state || r.args {
+			names = slices.Concat(names, stateMetrics)
+		}
+		checked := len(names)
+		if r.args {
+			names = append(names, argsMetrics...)
+		}
+		if !r.state {
+			checked = len(names)
+		}
+		if status, ok := m.Use(ctx, names, checked); !ok {
+			return status
+		}
+		r.m = m
+		return m.Each(ctx, r.sample)
+	})
 }
 
 // sample prints the table of a sample.
-func (r *report) sample(ctx context.Context) bool {
+func (r *report) sample() error {
 	ncpu, ok := r.m.One("hinv.ncpu").Number()
 	if !r.m.Sampled() || !ok || !r.m.One("kernel.uname.sysname").OK() {
-		return true
+		return nil
 	}
-	if r.ncpu = ncpu; r.json {
-		r.objects(ctx)
-		return true
-	}
-	if !r.begun {
+	r.ncpu = ncpu
+	if !r.begun && !r.m.JSON {
 		line := r.m.Machine()
 		if line == "" {
-			return true
+			return nil
 		}
-		fmt.Fprintln(r.env.Stdout, line)
+		fmt.Fprintln(r.m.Out, line)
 		r.begun = true
 	}
-	stamp := r.m.Clock(r.format, r.m.Now())
+	r.clock = r.m.Clock(r.format, r.m.Now())
 	var blanks string
-	r.header, blanks = pmcc.Indents(stamp)
-	r.stamp = stamp + blanks
-	switch {
-	case r.stack:
-		r.table("UID\tPID\tStkSize\tCommand", r.stackRow)
-	case r.memory:
-		r.table("UID\tPID\tMinFlt/s\tMajFlt/s\tVSize\tRSS\t%Mem\tCommand", r.memoryRow)
-	case r.priority:
-		r.table("UID\tPID\tprio\tpolicy\tCommand", r.priorityRow)
-	case r.state:
-		r.stateTable(stamp)
-	default:
-		first := "UID"
-		if r.users {
-			first = "UName"
-		}
-		r.table(first+"\tPID\tusr\tsystem\tguest\t%CPU\tCPU\tCommand", r.cpuRow)
+	r.header, blanks = pmcc.Indents(r.clock)
+	r.stamp = r.clock + blanks
+	if r.state {
+		r.states()
+	} else {
+		r.processes()
 	}
-	return true
+	return nil
 }
 
-func (r *report) print(line string) { fmt.Fprintln(r.env.Stdout, pmcc.Marked(line)) }
+func (r *report) print(line string) { fmt.Fprintln(r.m.Out, pmcc.Marked(line)) }
 
-// table prints a heading and a row for each process that the options select.
-func (r *report) table(heading string, row func(p pmcc.Process) string) {
-	r.print("Timestamp" + r.header + heading)
+// A tabbed cell is followed by a tab, since its column is wider than its numbers.
+type tabbed struct{ table.Cell }
+
+// String implements table.Cell.
+func (t tabbed) String() string { return t.Cell.String() + "\t" }
+
+// columns returns the name of the table that the options select, and its columns between the number and the command of
+// a process.
+func (r *report) columns() (string, table.Columns[pmcc.Process]) {
+	get := func(name, metric string) table.Column[pmcc.Process] {
+		return table.Column[pmcc.Process]{Name: name, Title: name, Format: "\t%s", Cell: func(p pmcc.Process) table.Cell { return p.Get(metric) }}
+	}
+	figure := func(name string, f func(pmcc.Process) pmcc.Figure) table.Column[pmcc.Process] {
+		return table.Column[pmcc.Process]{Name: name, Title: name, Format: "\t%s", Cell: func(p pmcc.Process) table.Cell { return f(p) }}
+	}
+	rate := func(name, metric string) table.Column[pmcc.Process] {
+		return table.Column[pmcc.Process]{Name: name, Title: name, Format: "\t%s", Cell: func(p pmcc.Process) table.Cell { return tabbed{p.Rate(metric)} }}
+	}
+	switch {
+	case r.stack:
+		return "stack", table.Columns[pmcc.Process]{get("StkSize", "proc.memory.vmstack")}
+	case r.memory:
+		return "memory", table.Columns[pmcc.Process]{
+			rate("MinFlt/s", "proc.psinfo.minflt"), rate("MajFlt/s", "proc.psinfo.maj_flt"),
+			get("VSize", "proc.psinfo.vsize"), get("RSS", "proc.psinfo.rss"), figure("%Mem", pmcc.Process.Memory),
+		}
+	case r.priority:
+		return "priority", table.Columns[pmcc.Process]{
+			get("prio", "proc.psinfo.rt_priority"),
+			{Name: "policy", Title: "policy", Format: "\t%s", Cell: func(p pmcc.Process) table.Cell { return p.Policy() }},
+		}
+	}
+	return "cpu", table.Columns[pmcc.Process]{
+		figure("usr", pmcc.Process.User), figure("system", pmcc.Process.System), figure("guest", pmcc.Process.Guest),
+		figure("%CPU", r.total), get("CPU", "proc.psinfo.processor"),
+	}
+}
+
+// processes prints a row for each process that the options select, below a heading.
+func (r *report) processes() {
+	name, columns := r.columns()
+	owner, metric := "UID", "proc.id.uid"
+	if r.users {
+		metric = "proc.id.uid_nm"
+		if name == "cpu" {
+			owner = "UName"
+		}
+	}
+	if !r.m.JSON {
+		r.print("Timestamp" + r.header + owner + "\tPID" + columns.Titles() + "\tCommand")
+	}
 	for _, p := range r.m.Processes() {
 		if !r.selected(p) {
 			continue
 		}
-		owner := p.Get("proc.id.uid")
-		if r.users {
-			owner = p.Get("proc.id.uid_nm")
+		if r.m.JSON {
+			row := r.row(name, p)
+			columns.AddTo(&row.Columns, p)
+			row.Value("Command", r.command(p))
+			row.Write()
+			continue
 		}
-		r.print(fmt.Sprintf("%s%s\t%s\t%s\t%s", r.stamp, owner, p.Get("proc.psinfo.pid"), row(p), r.command(p)))
+		r.print(fmt.Sprintf("%s%s\t%s%s\t%s", r.stamp, p.Get(metric), p.Get("proc.psinfo.pid"), columns.Line(p), r.command(p)))
 	}
+}
+
+// row begins the row of a process for --json, with its owner.
+func (r *report) row(table string, p pmcc.Process) pmcc.Row {
+	row := r.m.Row(table, p.Get("proc.psinfo.pid").String())
+	row.Value("PID", p.Get("proc.psinfo.pid"))
+	row.Value("UID", p.Get("proc.id.uid"))
+	row.Value("UName", p.Get("proc.id.uid_nm"))
+	return row
 }
 
 // command returns the name of a process, or with -l its arguments.
@@ -316,10 +354,6 @@ func (r *report) selected(p pmcc.Process) bool {
 	return false
 }
 
-func (r *report) cpuRow(p pmcc.Process) string {
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.User(), p.System(), p.Guest(), r.total(p), p.Get("proc.psinfo.processor"))
-}
-
 // total returns the share of processor time of a process, with -I of all processors.
 func (r *report) total(p pmcc.Process) pmcc.Figure {
 	total := p.Total()
@@ -328,14 +362,3 @@ func (r *report) total(p pmcc.Process) pmcc.Figure {
 	}
 	return total
 }
-
-func (r *report) priorityRow(p pmcc.Process) string {
-	return fmt.Sprintf("%s\t%s", p.Get("proc.psinfo.rt_priority"), p.Policy())
-}
-
-func (r *report) memoryRow(p pmcc.Process) string {
-	return fmt.Sprintf("%s\t\t%s\t\t%s\t%s\t%s", p.Rate("proc.psinfo.minflt"), p.Rate("proc.psinfo.maj_flt"),
-		p.Get("proc.psinfo.vsize"), p.Get("proc.psinfo.rss"), p.Memory())
-}
-
-func (r *report) stackRow(p pmcc.Process) string { return p.Get("proc.memory.vmstack").String() }

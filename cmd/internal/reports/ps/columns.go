@@ -3,10 +3,14 @@ package ps
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/table"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/pcptime"
 )
 
@@ -65,12 +69,14 @@ func (l *list) print(y layout) {
 	}
 }
 
-func (l *list) line(s string) { fmt.Fprintln(l.env.Stdout, pmcc.Marked(s)) }
+func (l *list) line(s string) { fmt.Fprintln(l.m.Out, pmcc.Marked(s)) }
 
-// A columnSpec is a column of -o.
+// A columnSpec is a column of -o. The values in JSON match its name, even where the columns of the C program show
+// something else.
 type columnSpec struct {
 	name, heading string
-	value         func(l *list, p pmcc.Process) string
+	text          func(l *list, p pmcc.Process) string
+	value         func(l *list, p pmcc.Process) table.Cell // in JSON
 }
 
 // columns are the columns of -o. The names are those of the C program, and args.
@@ -81,26 +87,29 @@ func columns() []columnSpec {
 	get := func(metric string) func(*list, pmcc.Process) string {
 		return func(_ *list, p pmcc.Process) string { return text(p, metric) }
 	}
+	value := func(metric string) func(*list, pmcc.Process) table.Cell {
+		return func(_ *list, p pmcc.Process) table.Cell { return p.Get(metric) }
+	}
 	return []columnSpec{
-		{"%cpu", "%CPU", func(_ *list, p pmcc.Process) string { return p.System().String() }},
-		{"%mem", "%MEM", func(_ *list, p pmcc.Process) string { return p.Memory().String() }},
-		{"start", "START\t", (*list).start},
-		{"time", "TIME\t", of(used)},
-		{"cls", "CLS", of(pmcc.Process.Policy)},
-		{"cmd", "Command\t\t\t", of(arguments)},
-		{"args", "Command", get("proc.psinfo.psargs")},
-		{"pid", "PID\t", of(pid)},
-		{"ppid", "PPID\t", of(parent)},
-		{"pri", "PRI", get("proc.psinfo.priority")},
-		{"state", "S", get("proc.psinfo.sname")},
-		{"rss", "RSS", get("proc.psinfo.rss")},
-		{"rtprio", "RTPRIO", get("proc.psinfo.priority")},
-		{"tty", "TT", of(tty)},
-		{"pname", "Pname\t\t", of(name)},
-		{"vsize", "VSZ", get("proc.psinfo.vsize")},
-		{"uname", "USER\t", of(owner)},
-		{"uid", "USER_ID", get("proc.id.uid")}, // which is not fetched: None, as in C
-		{"wchan", "WCHAN\t\t\t", of(function)},
+		{"%cpu", "%CPU", func(_ *list, p pmcc.Process) string { return p.System().String() }, func(_ *list, p pmcc.Process) table.Cell { return p.Total() }},
+		{"%mem", "%MEM", func(_ *list, p pmcc.Process) string { return p.Memory().String() }, func(_ *list, p pmcc.Process) table.Cell { return p.Memory() }},
+		{"start", "START\t", (*list).start, (*list).startTime},
+		{"time", "TIME\t", of(used), func(_ *list, p pmcc.Process) table.Cell { return usedTime(p) }},
+		{"cls", "CLS", func(_ *list, p pmcc.Process) string { return p.Policy().String() }, func(_ *list, p pmcc.Process) table.Cell { return p.Policy() }},
+		{"cmd", "Command\t\t\t", of(arguments), value("proc.psinfo.psargs")},
+		{"args", "Command", get("proc.psinfo.psargs"), value("proc.psinfo.psargs")},
+		{"pid", "PID\t", of(pid), value("proc.psinfo.pid")},
+		{"ppid", "PPID\t", of(parent), value("proc.psinfo.ppid")},
+		{"pri", "PRI", get("proc.psinfo.priority"), value("proc.psinfo.priority")},
+		{"state", "S", get("proc.psinfo.sname"), value("proc.psinfo.sname")},
+		{"rss", "RSS", get("proc.psinfo.rss"), value("proc.psinfo.rss")},
+		{"rtprio", "RTPRIO", get("proc.psinfo.priority"), value("proc.psinfo.rt_priority")},
+		{"tty", "TT", of(tty), value("proc.psinfo.ttyname")},
+		{"pname", "Pname\t\t", of(name), value("proc.psinfo.cmd")},
+		{"vsize", "VSZ", get("proc.psinfo.vsize"), value("proc.psinfo.vsize")},
+		{"uname", "USER\t", of(owner), value("proc.id.uid_nm")},
+		{"uid", "USER_ID", get("proc.id.uid"), value("proc.id.uid")}, // which is not fetched for text: None, as in C
+		{"wchan", "WCHAN\t\t\t", of(function), value("proc.psinfo.wchan_s")},
 	}
 }
 
@@ -131,13 +140,13 @@ func (l *list) printColumns() {
 		chosen = append(chosen, c)
 		heading += c.heading + "\t\t"
 	}
-	fmt.Fprintln(l.env.Stdout, heading)
+	fmt.Fprintln(l.m.Out, heading)
 	for _, p := range l.processes() {
 		row := l.clock + "\t"
 		for _, c := range chosen {
-			row += c.value(l, p) + "\t\t"
+			row += c.text(l, p) + "\t\t"
 		}
-		fmt.Fprintln(l.env.Stdout, row)
+		fmt.Fprintln(l.m.Out, row)
 	}
 }
 
@@ -155,6 +164,26 @@ func (l *list) wholeRow(p pmcc.Process) string {
 		owner(p), pid(p), parent(p), text(p, "proc.psinfo.priority"), total.String(), system.String(),
 		text(p, "proc.psinfo.vsize"), text(p, "proc.psinfo.rss"), text(p, "proc.psinfo.sname"), l.start(p), used(p), waits,
 	}, "\t") + tabs + arguments(p)
+}
+
+// objects prints a row for each selected process as JSON, once regardless of the number of lists: with the columns of
+// -o, else with all.
+func (l *list) objects() {
+	var chosen []columnSpec
+	if l.chosen && !l.everything {
+		for _, name := range l.columns {
+			chosen = append(chosen, *column(name))
+		}
+	} else {
+		chosen = slices.DeleteFunc(columns(), func(c columnSpec) bool { return c.name == "cmd" }) // which equals args
+	}
+	for _, p := range l.processes() {
+		row := l.m.Row("", text(p, "proc.psinfo.pid"))
+		for _, c := range chosen {
+			c.value(l, p).AddTo(&row.Columns, c.name)
+		}
+		row.Write()
+	}
 }
 
 func text(p pmcc.Process, metric string) string { return p.Get(metric).String() }
@@ -193,16 +222,30 @@ const day = 24 * 60 * 60
 
 // start returns the start time of a process.
 func (l *list) start(p pmcc.Process) string {
-	since, ok := p.Get("proc.psinfo.start_time").Number()
-	boot, okBoot := l.m.One("kernel.all.boottime").Number()
-	if !ok || !okBoot || math.Abs(boot+since/1000) > 1<<40 {
+	at, ok := l.started(p)
+	switch {
+	case !ok || math.Abs(at) > 1<<40:
 		return "?"
-	}
-	at := boot + since/1000
-	if float64(l.m.Now())-at >= day {
+	case float64(l.m.Now())-at >= day:
 		return l.m.Clock("%b%d %H:%M", int64(at))
 	}
 	return l.m.Clock("%H:%M:%S", int64(at))
+}
+
+// startTime returns the start time of a process for JSON.
+func (l *list) startTime(p pmcc.Process) table.Cell {
+	at, ok := l.started(p)
+	if !ok || at < 0 || at > 1<<40 {
+		return pmcc.Value{}
+	}
+	return table.Text(pcpjson.Time(pcp.Timestamp{Sec: int64(at), Nsec: int32(1000*math.Mod(at, 1)) * 1e6}))
+}
+
+// started returns when a process started, in seconds.
+func (l *list) started(p pmcc.Process) (at float64, ok bool) {
+	since, ok := p.Get("proc.psinfo.start_time").Number()
+	boot, okBoot := l.m.One("kernel.all.boottime").Number()
+	return boot + since/1000, ok && okBoot
 }
 
 // used returns the processor time of a process: system time and, as in the C program, user time up to the
@@ -215,4 +258,11 @@ func used(p pmcc.Process) string {
 		total = math.Mod(system/1000+user/1000, 1<<40)
 	}
 	return pcptime.Strftime("%H:%M:%S", time.Unix(int64(total), 0).UTC())
+}
+
+// usedTime returns the processor time of a process in milliseconds, for JSON.
+func usedTime(p pmcc.Process) table.Cell {
+	system, ok := p.Get("proc.psinfo.stime").Number()
+	user, okUser := p.Get("proc.psinfo.utime").Number()
+	return pmcc.Figure{F: system + user, OK: ok && okUser}
 }

@@ -80,7 +80,6 @@ type list struct {
 	chosen          bool     // -o
 	order           string   // of -O
 	stop            bool     // an argument was wrong, and the message has been printed
-	json            bool     // --json
 
 	optioned bool // there was an option
 	left     int  // number of lists to print, -1 until known
@@ -167,9 +166,9 @@ func (l *list) sortBy(arg string) {
 }
 
 // sortable returns the reason why -O cannot sort, "" if it can.
-func (l *list) sortable() string {
+func (l *list) sortable(json bool) string {
 	switch {
-	case l.order == "" || l.everything || l.json && !l.chosen:
+	case l.order == "" || l.everything || json && !l.chosen:
 	case l.chosen && !slices.Contains(l.columns, l.order):
 		return "-O " + l.order + " wants that column among those of -o"
 	case !l.chosen && !l.owners && !l.user:
@@ -180,52 +179,47 @@ func (l *list) sortable() string {
 
 func run(ctx context.Context, env *cli.Env) int {
 	l := &list{env: env, left: -1}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: l.own})
-	if l.stop {
-		return 1
-	}
-	l.json = o.JSON
-	if why := l.sortable(); why != "" {
-		o.Usagef("%s", why)
-	}
-	if status, exit := o.Done(); exit {
-		return status
-	}
-	var status int
-	if l.m, status = pmcc.Open(ctx, env, o, pmcc.Kind{}); l.m == nil {
-		return status
-	}
-	defer l.m.Close()
+	return pmcc.Report{Own: l.own, Check: l.check}.Run(ctx, env, func(m *pmcc.Manager) int {
+		l.m = m
+		names := metrics
+		if m.JSON && len(m.Missing(ctx, "proc.id.uid")) == 0 {
+			names = append(slices.Clone(metrics), "proc.id.uid") // which the C program does not fetch
+		}
+		if status, ok := m.Use(ctx, names, len(metrics)); !ok {
+			return status
+		}
+		return m.Each(ctx, l.sample)
+	})
+}
+
+// check completes the options. It returns true if an argument was wrong.
+func (l *list) check(o *source.Options) bool {
 	if l.optioned && o.Samples > 0 {
 		l.left = o.Samples
 	}
-	names := metrics
-	if l.json && len(l.m.Missing(ctx, "proc.id.uid")) == 0 {
-		names = append(slices.Clone(metrics), "proc.id.uid") // which the C program does not fetch
+	if why := l.sortable(o.JSON); why != "" && !l.stop {
+		o.Usagef("%s", why)
 	}
-	if status, ok := l.m.Use(ctx, names, len(metrics)); !ok {
-		return status
-	}
-	return l.m.Run(ctx, func() bool { return l.sample(ctx) })
+	return l.stop
 }
 
-// sample prints the lists of a sample. It returns false after the last one.
-func (l *list) sample(ctx context.Context) bool {
+// sample prints the lists of a sample. It ends the report after the last one.
+func (l *list) sample() error {
 	if !l.m.Sampled() || !l.m.One("hinv.ncpu").OK() || !l.m.One("kernel.uname.sysname").OK() {
-		return true
+		return nil
 	}
 	if l.left < 0 {
 		l.left = 1
 	}
-	if l.json {
-		return l.once(func() { l.objects(ctx) })
+	if l.m.JSON {
+		return l.once(l.objects)
 	}
 	if !l.begun {
 		line := l.m.Machine()
 		if line == "" {
-			return true
+			return nil
 		}
-		fmt.Fprintln(l.env.Stdout, line)
+		fmt.Fprintln(l.m.Out, line)
 		l.begun = true
 	}
 	l.clock = l.m.Clock("%H:%M:%S", l.m.Now())
@@ -234,22 +228,27 @@ func (l *list) sample(ctx context.Context) bool {
 	l.stamp = l.clock + blanks
 	layout := l.layout()
 	for range l.count() {
-		if !l.once(func() { l.print(layout) }) {
-			return false
+		if err := l.once(func() { l.print(layout) }); err != nil {
+			return err
 		}
 	}
-	return !l.chosen || l.once(l.printColumns)
+	if l.chosen {
+		return l.once(l.printColumns)
+	}
+	return nil
 }
 
-// once prints a list. It returns false if it was the last one; for archives, the last list is
+// once prints a list. It returns an error after the last one; for archives, the last list is
 // that of the last sample.
-func (l *list) once(print func()) bool {
+func (l *list) once(print func()) error {
 	print()
 	if l.m.Archive {
-		return true
+		return nil
 	}
-	l.left--
-	return l.left > 0
+	if l.left--; l.left <= 0 {
+		return pmcc.ErrDone
+	}
+	return nil
 }
 
 // plain reports whether no option selects processes or columns.
@@ -290,7 +289,7 @@ func (l *list) processes() []pmcc.Process {
 		return list
 	case l.order == "%mem":
 		by = pmcc.Process.Memory
-	case l.json:
+	case l.m.JSON:
 		by = pmcc.Process.Total
 	}
 	key := func(p pmcc.Process) float64 {

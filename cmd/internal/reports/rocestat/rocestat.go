@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 )
 
 // Command is pcp-rocestat.
@@ -40,55 +39,50 @@ of ours. Options of pcp itself (pcp -h HOST rocestat, pcp -a ARCHIVE rocestat) s
 
 func run(ctx context.Context, env *cli.Env) int {
 	hw, lanes := false, false
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
-		switch {
-		case opt.Long == "hw_stats":
-			hw = true
-		case opt.Long == "lane_stats":
-			lanes = true
-		case opt.Short == 't':
-			o.Common(cli.OptInterval, arg)
-		default:
-			return false
+	return pmcc.Report{
+		Kind: pmcc.Kind{Prefix: env.ProgName() + " "},
+		Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+			switch {
+			case opt.Long == "hw_stats":
+				hw = true
+			case opt.Long == "lane_stats":
+				lanes = true
+			case opt.Short == 't':
+				o.Common(cli.OptInterval, arg)
+			default:
+				return false
+			}
+			return true
+		},
+	}.Run(ctx, env, func(m *pmcc.Manager) int {
+		names := make([]string, 0, len(counters)+len(laneMetrics))
+		for _, name := range counters {
+			names = append(names, below+name)
 		}
-		return true
-	}})
-	kind := pmcc.Kind{Prefix: env.ProgName() + " "}
-	if status, exit := kind.Done(o); exit {
-		return status
-	}
-	m, status := pmcc.Open(ctx, env, o, kind)
-	if m == nil {
-		return status
-	}
-	defer m.Close()
-	names := make([]string, 0, len(counters)+len(laneMetrics))
-	for _, name := range counters {
-		names = append(names, below+name)
-	}
-	names = append(names, laneMetrics...)
-	if status, ok := m.Use(ctx, names, len(names)); !ok {
-		return status
-	}
-	var failed error
-	status = m.Run(ctx, func() bool {
-		s := &sample{m: m, env: env}
-		if !o.JSON {
-			fmt.Fprintf(env.Stdout, "zzz <%s>\n", m.Clock("%x %H:%M:%S", m.Now()))
+		names = append(names, laneMetrics...)
+		if status, ok := m.Use(ctx, names, len(names)); !ok {
+			return status
 		}
-		if hw == lanes || hw {
-			failed = s.adapters(ctx, o.JSON)
+		if hw == lanes {
+			hw, lanes = true, true
 		}
-		if failed == nil && (hw == lanes || lanes) {
-			s.lanes(ctx, o.JSON)
-		}
-		if !o.JSON {
-			fmt.Fprintln(env.Stdout)
-		}
-		return failed == nil
+		return m.Each(ctx, func() error {
+			s := &sample{m: m}
+			if !m.JSON {
+				fmt.Fprintf(m.Out, "zzz <%s>\n", m.Clock("%x %H:%M:%S", m.Now()))
+			}
+			if hw {
+				if err := s.adapters(); err != nil {
+					return err
+				}
+			}
+			if lanes {
+				s.lanes()
+			}
+			if !m.JSON {
+				fmt.Fprintln(m.Out)
+			}
+			return nil
+		})
 	})
-	if failed != nil {
-		return env.Fatalf("%v", failed)
-	}
-	return status
 }

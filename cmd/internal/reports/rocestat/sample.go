@@ -1,15 +1,12 @@
 package rocestat
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // laneMetrics are the metrics of a queue.
@@ -22,12 +19,11 @@ var queues = []string{
 
 // A sample holds the printed values of a sample.
 type sample struct {
-	m   *pmcc.Manager
-	env *cli.Env
+	m *pmcc.Manager
 }
 
 // adapters prints the table of adapters, a column each. The instances of the first counter are the adapters.
-func (s *sample) adapters(ctx context.Context, json bool) error {
+func (s *sample) adapters() error {
 	var names []string
 	for _, v := range s.m.Named(below + counters[0]) {
 		if !strings.HasSuffix(v.Name, "_delta") {
@@ -46,7 +42,10 @@ func (s *sample) adapters(ctx context.Context, json bool) error {
 		return line + strings.Join(cells, " ")
 	}
 	lines := []string{row("Counter", slices.Clone(names))}
-	rows := make([]pcpjson.Row, len(names))
+	rows := make([]pmcc.Row, len(names))
+	for i, name := range names {
+		rows[i] = s.m.Row("adapter", name)
+	}
 	for _, c := range counters {
 		now, before := pmcc.ByName(s.m.Named(below+c)), pmcc.ByName(s.m.NamedBefore(below+c))
 		var cells []string
@@ -67,16 +66,16 @@ func (s *sample) adapters(ctx context.Context, json bool) error {
 		}
 		lines = append(lines, row(last(c), cells))
 	}
-	if json {
+	if s.m.JSON {
 		for i := range rows {
-			s.json(ctx, rows[i], "adapter", names[i])
+			rows[i].Write()
 		}
 		return nil
 	}
 	if len(names) > 0 {
-		fmt.Fprintln(s.env.Stdout, strings.Join(lines, "\n"))
+		fmt.Fprintln(s.m.Out, strings.Join(lines, "\n"))
 	}
-	fmt.Fprintln(s.env.Stdout)
+	fmt.Fprintln(s.m.Out)
 	return nil
 }
 
@@ -106,7 +105,7 @@ func figure(f float64) string {
 }
 
 // lanes prints the table of queues.
-func (s *sample) lanes(ctx context.Context, json bool) {
+func (s *sample) lanes() {
 	var names []string
 	now, before := make([]map[string]pmcc.Value, len(laneMetrics)), make([]map[string]pmcc.Value, len(laneMetrics))
 	for i, metric := range laneMetrics {
@@ -122,12 +121,12 @@ func (s *sample) lanes(ctx context.Context, json bool) {
 		return
 	}
 	const layout = "%10s %20s %12s %12s %12s %12s %12s %12s\n"
-	if !json {
-		fmt.Fprintf(s.env.Stdout, layout, "Netdev", "Queue", "tx_bytes", "rx_bytes", "tx/s(Gbps)", "rx/s(Gbps)", "pause", "pause_delta")
+	if !s.m.JSON {
+		fmt.Fprintf(s.m.Out, layout, "Netdev", "Queue", "tx_bytes", "rx_bytes", "tx/s(Gbps)", "rx/s(Gbps)", "pause", "pause_delta")
 	}
 	for _, name := range names {
 		var value, grown [3]float64
-		var row pcpjson.Row
+		row := s.m.Row("lane", name)
 		for i := range laneMetrics {
 			value[i], _ = now[i][name].Number()
 			if d, ok := now[i][name].Minus(before[i][name]); ok {
@@ -135,8 +134,8 @@ func (s *sample) lanes(ctx context.Context, json bool) {
 			}
 			row.Columns.Number(last(laneMetrics[i]), value[i])
 		}
-		if json {
-			s.json(ctx, row, "lane", name)
+		if s.m.JSON {
+			row.Write()
 			continue
 		}
 		text := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
@@ -147,7 +146,7 @@ func (s *sample) lanes(ctx context.Context, json bool) {
 			return figure(bytes * 8 / 1e9 / s.m.Elapsed())
 		}
 		device, queue := split(name)
-		fmt.Fprintf(s.env.Stdout, layout, device, queue, text(value[0]), text(value[1]), gbit(grown[0]), gbit(grown[1]), text(value[2]), text(grown[2]))
+		fmt.Fprintf(s.m.Out, layout, device, queue, text(value[0]), text(value[1]), gbit(grown[0]), gbit(grown[1]), text(value[2]), text(grown[2]))
 	}
 }
 
@@ -162,9 +161,4 @@ func split(lane string) (device, queue string) {
 		return part[0], queues[n]
 	}
 	return part[0], "Queue - " + id
-}
-
-func (s *sample) json(ctx context.Context, row pcpjson.Row, table, inst string) {
-	row.Time, row.Host, row.Table, row.Instance = pcpjson.Time(s.m.Time()), s.m.Host(ctx), table, inst
-	s.env.Stdout.Write(pcpjson.Line(&row))
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 )
@@ -19,19 +18,28 @@ func (p *pinger) objects(ctx context.Context, wanted []string) int {
 	env := *p.env
 	env.Config() // before env is copied
 	env.Args = nil
-	o := source.Parse(&env, cli.ParseConfig{Archives: true, HighRes: true})
-	if o.Interval == 0 {
-		o.Interval = defaultInterval
-	}
 	once := p.status || p.labels
-	if status, exit := o.Done(); exit {
-		return status
-	}
-	m, status := pmcc.Open(ctx, &env, o, pmcc.Kind{Prefix: env.ProgName() + ": "})
-	if m == nil {
+	opened := false
+	status := pmcc.Report{
+		Kind: pmcc.Kind{Prefix: env.ProgName() + ": "},
+		Check: func(o *source.Options) bool {
+			if o.Interval == 0 {
+				o.Interval = defaultInterval
+			}
+			return false
+		},
+	}.Run(ctx, &env, func(m *pmcc.Manager) int {
+		opened = true
+		return p.rows(ctx, m, wanted, once)
+	})
+	if !opened {
 		return max(status, 1)
 	}
-	defer m.Close()
+	return status
+}
+
+// rows prints the rows of each sample, or with once of the first that has some.
+func (p *pinger) rows(ctx context.Context, m *pmcc.Manager, wanted []string, once bool) int {
 	names := []string{"shping.cmd", "shping.status", "shping.time.real"}
 	if p.status {
 		names = append(names, "shping.control.cycles", "shping.control.cycletime", "shping.control.timeout")
@@ -40,16 +48,20 @@ func (p *pinger) objects(ctx context.Context, wanted []string) int {
 		return max(status, 1)
 	}
 	matched := false
-	status = m.Run(ctx, func() bool {
+	status := m.Each(ctx, func() error {
 		commands := slices.DeleteFunc(m.Named("shping.cmd"), func(c pmcc.Named) bool {
 			return !once && len(wanted) > 0 && !slices.Contains(wanted, c.Name)
 		})
-		if len(commands) == 0 { // archives may begin without
-			return m.Archive
+		switch {
+		case len(commands) > 0:
+		case m.Archive: // which may begin without
+			return nil
+		default:
+			return pmcc.ErrDone
 		}
 		matched = true
 		if p.status {
-			row := m.Row(ctx, "control", "")
+			row := m.Row("control", "")
 			row.Value("cycles", m.One("shping.control.cycles"))
 			row.Value("cycletime", m.One("shping.control.cycletime"))
 			row.Value("timeout", m.One("shping.control.timeout"))
@@ -57,7 +69,7 @@ func (p *pinger) objects(ctx context.Context, wanted []string) int {
 		}
 		states, times := pmcc.ByName(m.Named("shping.status")), pmcc.ByName(m.Named("shping.time.real"))
 		for _, command := range commands {
-			row := m.Row(ctx, "commands", command.Name)
+			row := m.Row("commands", command.Name)
 			if once {
 				row.Value("command", command.Value)
 			} else {
@@ -66,7 +78,10 @@ func (p *pinger) objects(ctx context.Context, wanted []string) int {
 			}
 			row.Write()
 		}
-		return !once
+		if once {
+			return pmcc.ErrDone
+		}
+		return nil
 	})
 	if !matched && ctx.Err() == nil {
 		return p.env.Fatalf("no matching command tags found")

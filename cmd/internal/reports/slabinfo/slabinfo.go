@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 )
 
 // Command is pcp-slabinfo.
@@ -69,33 +68,18 @@ const (
 )
 
 func run(ctx context.Context, env *cli.Env) int {
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: pmcc.TakeArchive})
-	if status, exit := o.Done(); exit {
-		return status
-	}
-	m, status := pmcc.Open(ctx, env, o, pmcc.Kind{})
-	if m == nil {
-		return status
-	}
-	defer m.Close()
-	all := slices.Concat(metrics, pmcc.MachineMetrics())
-	if status, ok := m.Use(ctx, all, len(all)); !ok {
-		return status
-	}
-	m.Split(pmcc.Group{Names: metrics}, pmcc.Group{Names: pmcc.MachineMetrics()}, pmcc.Group{Names: all, Unread: true})
-	var failed error
-	status = m.Run(ctx, func() bool {
-		failed = print(ctx, env, m, o.JSON)
-		return failed == nil && (m.Archive || o.SamplesSet)
+	return pmcc.Report{Own: pmcc.TakeArchive}.Run(ctx, env, func(m *pmcc.Manager) int {
+		all := slices.Concat(metrics, pmcc.MachineMetrics())
+		if status, ok := m.Use(ctx, all, len(all)); !ok {
+			return status
+		}
+		m.Split(pmcc.Group{Names: metrics}, pmcc.Group{Names: pmcc.MachineMetrics()}, pmcc.Group{Names: all, Unread: true})
+		return m.EachOrFirst(ctx, func() error { return print(m) })
 	})
-	if failed != nil {
-		return env.Fatalf("%v", failed)
-	}
-	return status
 }
 
 // print prints the table of a sample, nothing if there are no caches.
-func print(ctx context.Context, env *cli.Env, m *pmcc.Manager, json bool) error {
+func print(m *pmcc.Manager) error {
 	values := make([]map[string]pmcc.Value, len(columns))
 	for i, c := range columns {
 		values[i] = pmcc.ByName(m.Named(c.metric))
@@ -109,9 +93,9 @@ func print(ctx context.Context, env *cli.Env, m *pmcc.Manager, json bool) error 
 	if len(names) == 0 {
 		return nil
 	}
-	if json {
+	if m.JSON {
 		for _, name := range names {
-			row := m.Row(ctx, "", name)
+			row := m.Row("", name)
 			for i, c := range columns {
 				row.Number(c.metric, values[i][name])
 			}
@@ -121,15 +105,15 @@ func print(ctx context.Context, env *cli.Env, m *pmcc.Manager, json bool) error 
 	}
 	machine := m.Machine()
 	if machine == "" {
-		fmt.Fprintln(env.Stdout, "Incorrect machine info due to some missing metrics")
+		fmt.Fprintln(m.Out, "Incorrect machine info due to some missing metrics")
 		return nil
 	}
-	fmt.Fprintln(env.Stdout, machine)
+	fmt.Fprintln(m.Out, machine)
 	heading := "TimeStamp " + before + "Name" + strings.Repeat(" ", 22)
 	for _, title := range []string{"active_objs", "num_objs", "objsize byte", "objperslab", "pagesperslab", "active_slabs", "num_slabs"} {
 		heading += between + title
 	}
-	fmt.Fprintln(env.Stdout, heading)
+	fmt.Fprintln(m.Out, heading)
 	stamp := m.Clock("%H:%M:%S", m.Now())
 	for _, name := range names {
 		row := fmt.Sprintf("%s %s %-25s", stamp, before, name)
@@ -140,7 +124,7 @@ func print(ctx context.Context, env *cli.Env, m *pmcc.Manager, json bool) error 
 			}
 			row += fmt.Sprintf(" %s %*d", between, c.width, v.Int())
 		}
-		fmt.Fprintln(env.Stdout, row)
+		fmt.Fprintln(m.Out, row)
 	}
 	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // Command is pcp-uptime.
@@ -36,16 +34,12 @@ const (
 )
 
 func run(ctx context.Context, env *cli.Env) int {
-	kind := pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true})
-	if status, exit := kind.Done(o); exit {
-		return status
-	}
-	m, status := pmcc.Open(ctx, env, o, kind)
-	if m == nil {
-		return status
-	}
-	defer m.Close()
+	return pmcc.Report{Kind: pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true}}.Run(ctx, env, func(m *pmcc.Manager) int {
+		return print(ctx, m)
+	})
+}
+
+func print(ctx context.Context, m *pmcc.Manager) int {
 	if err := m.Uninterpolated(ctx); err != nil {
 		m.Failed(err)
 		return 0
@@ -73,17 +67,17 @@ func run(ctx context.Context, env *cli.Env) int {
 	case len(load) < 3:
 		return m.Errorf("%s has %d values at that time, not 3", loadMetric, len(load))
 	}
-	if o.JSON {
-		row := pcpjson.Row{Time: pcpjson.Time(m.Time()), Host: m.Host(ctx)}
+	if m.JSON {
+		row := m.Row("", "")
 		row.Columns.Value("uptime", up[0])
 		row.Columns.Value("users", users[0])
 		for i, name := range [...]string{"load1", "load5", "load15"} {
 			row.Columns.Value(name, load[i])
 		}
-		env.Stdout.Write(pcpjson.Line(&row))
+		row.Write()
 		return 0
 	}
-	fmt.Fprintf(env.Stdout, " %s%s%s load average: %.2f, %.2f, %.2f\n", m.Clock("%H:%M:%S", m.Now()), since(up[0].Uint64()), present(users[0].Uint32()),
+	fmt.Fprintf(m.Out, " %s%s%s load average: %.2f, %.2f, %.2f\n", m.Clock("%H:%M:%S", m.Now()), since(up[0].Uint64()), present(users[0].Uint32()),
 		load[0].Float(), load[1].Float(), load[2].Float())
 	return 0
 }

@@ -53,62 +53,66 @@ type check struct {
 	env     *cli.Env
 	m       *pmcc.Manager
 	verbose bool
-	json    bool
 	host    string
 	counts  [failure + 1]int // of findings by severity
 	metrics []string
 	report  func(*check) error
 	status  int
-	err     error
 }
 
 func run(ctx context.Context, env *cli.Env) int {
 	c := &check{env: env, metrics: []string{"pmcd.agent.status"}, report: (*check).agents}
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
-		switch opt.Short {
-		case 'v':
-			c.verbose = true
-		case 'c':
-			c.metrics, c.report = []string{"pmcd.agent.status", "pmcd.agent.type", "pmcd.feature.containers"}, (*check).containers
-		case 's':
-			c.metrics, c.report = []string{"pmcd.feature.secure", "pmcd.feature.authentication"}, (*check).secure
-		default:
+	return pmcc.Report{
+		Kind: pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true, Blank: true},
+		Own:  c.own,
+		Check: func(o *source.Options) bool {
+			if !o.SamplesSet {
+				o.Samples, o.SamplesSet = 1, true
+			}
 			return false
-		}
-		return true
-	}})
-	if !o.SamplesSet {
-		o.Samples, o.SamplesSet = 1, true
+		},
+	}.Run(ctx, env, func(m *pmcc.Manager) int {
+		c.m = m
+		return c.run(ctx)
+	})
+}
+
+func (c *check) own(_ *cli.Options, opt *cli.Option, _ string) bool {
+	switch opt.Short {
+	case 'v':
+		c.verbose = true
+	case 'c':
+		c.metrics, c.report = []string{"pmcd.agent.status", "pmcd.agent.type", "pmcd.feature.containers"}, (*check).containers
+	case 's':
+		c.metrics, c.report = []string{"pmcd.feature.secure", "pmcd.feature.authentication"}, (*check).secure
+	default:
+		return false
 	}
-	kind := pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true, Blank: true}
-	if status, exit := kind.Done(o); exit {
-		return status
-	}
-	var status int
-	if c.m, status = pmcc.Open(ctx, env, o, kind); c.m == nil {
-		return status
-	}
-	defer c.m.Close()
+	return true
+}
+
+func (c *check) run(ctx context.Context) int {
 	if err := c.m.Uninterpolated(ctx); err != nil {
-		return env.Fatalf("%s", cli.ErrText(err))
+		return c.env.Fatalf("%s", cli.ErrText(err))
 	}
 	if status, ok := c.m.Use(ctx, c.metrics, 0); !ok {
 		return status
 	}
-	if c.json = o.JSON; c.json {
+	if c.m.JSON {
 		c.host = c.m.Host(ctx)
 	}
-	status = c.m.Run(ctx, func() bool {
-		c.err = c.report(c)
-		return c.err == nil
+	var failed error
+	status := c.m.Each(ctx, func() error {
+		failed = c.report(c)
+		return failed
 	})
-	if c.json && c.err == nil && (status == 0 || c.m.Ended()) {
+	if failed != nil {
+		return status
+	}
+	if c.m.JSON && (status == 0 || c.m.Ended()) {
 		c.verdict()
 	}
-	switch {
-	case c.err != nil:
-		return env.Fatalf("%v", c.err)
-	case status != 0 || env.Classic() && c.m.Ended(): // as in C, where the end of an archive hides the findings
+	if status != 0 || c.env.Classic() && c.m.Ended() { // as in C, where the end of an archive hides the findings
 		return status
 	}
 	return c.status
@@ -120,7 +124,7 @@ func (c *check) found(severity int, label, what string, hints ...string) {
 		c.status = severity // the last decides, as in C
 	}
 	c.counts[severity]++
-	if c.json {
+	if c.m.JSON {
 		c.object(severity, what, hints)
 		return
 	}

@@ -2,7 +2,6 @@ package zoneinfo
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -10,9 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // A sample holds the values of a time.
@@ -209,16 +206,17 @@ func (s *sample) printNodes(w io.Writer) error {
 }
 
 // printJSON prints the sample with --json: a line for each node and zone, in pages.
-func (s *sample) printJSON(ctx context.Context, env *cli.Env) {
+func (s *sample) printJSON() {
 	row := func(inst string, metrics []string) {
-		r := pcpjson.Row{Time: pcpjson.Time(s.m.Time()), Host: s.m.Host(ctx), Instance: inst, Units: "pages"}
+		r := s.m.Row("", inst)
+		r.Units = "pages"
 		for _, name := range metrics {
 			if v, ok := s.byInst(name)[inst]; ok {
 				r.Columns.Number(name, float64(pages(v)))
 			}
 		}
 		if len(r.Columns) > 0 {
-			env.Stdout.Write(pcpjson.Line(&r))
+			r.Write()
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(s.byInst("nr_inactive_anon"))) {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 )
 
 // Command is pcp-zoneinfo.
@@ -44,41 +44,30 @@ pcp -a ARCHIVE -S TIME zoneinfo) say where the values come from, and of which ti
 var errMachine = errors.New("Incorrect machine info due to some missing metrics")
 
 func run(ctx context.Context, env *cli.Env) int {
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: pmcc.TakeArchive})
-	if status, exit := o.Done(); exit {
-		return status
-	}
-	m, status := pmcc.Open(ctx, env, o, pmcc.Kind{})
-	if m == nil {
-		return status
-	}
-	defer m.Close()
-	names := full(always)
-	all := append(names[:len(names):len(names)], full(since5)...)
-	whole := len(m.Missing(ctx, all...)) == 0
-	if whole {
-		names = all
-	}
-	if status, ok := m.UseEach(ctx, names, pmcc.MachineMetrics()); !ok {
-		return status
-	}
-	m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: pmcc.MachineMetrics()}, pmcc.Group{Names: append(names, pmcc.MachineMetrics()...), Unread: true})
-	var failed error
-	status = m.Run(ctx, func() bool {
-		s := newSample(m, whole)
-		switch {
-		case len(s.zones) == 0:
-		case o.JSON:
-			s.printJSON(ctx, env)
-		default:
-			failed = report(env, m, s)
+	return pmcc.Report{Own: pmcc.TakeArchive}.Run(ctx, env, func(m *pmcc.Manager) int {
+		names := full(always)
+		all := slices.Concat(names, full(since5))
+		whole := len(m.Missing(ctx, all...)) == 0
+		if whole {
+			names = all
 		}
-		return failed == nil && (m.Archive || o.SamplesSet)
+		machine := pmcc.MachineMetrics()
+		if status, ok := m.UseEach(ctx, names, machine); !ok {
+			return status
+		}
+		m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: machine}, pmcc.Group{Names: slices.Concat(names, machine), Unread: true})
+		return m.EachOrFirst(ctx, func() error {
+			switch s := newSample(m, whole); {
+			case len(s.zones) == 0:
+				return nil
+			case m.JSON:
+				s.printJSON()
+				return nil
+			default:
+				return report(m, s)
+			}
+		})
 	})
-	if failed != nil {
-		return env.Fatalf("%v", failed)
-	}
-	return status
 }
 
 // full returns the full names of metrics.
@@ -91,20 +80,20 @@ func full(names []string) []string {
 }
 
 // report prints a sample.
-func report(env *cli.Env, m *pmcc.Manager, s *sample) error {
+func report(m *pmcc.Manager, s *sample) error {
 	machine := m.Machine()
 	if machine == "" {
-		fmt.Fprintln(env.Stdout, errMachine)
+		fmt.Fprintln(m.Out, errMachine)
 		return nil
 	}
-	fmt.Fprintf(env.Stdout, "%s\nTimeStamp = %s\n", machine, m.Clock("%H:%M:%S", m.GroupTime(1)))
+	fmt.Fprintf(m.Out, "%s\nTimeStamp = %s\n", machine, m.Clock("%H:%M:%S", m.GroupTime(1)))
 	print := s.printNodes
 	if !s.whole {
 		print = s.printZones
 	}
-	err := print(env.Stdout)
+	err := print(m.Out)
 	if errors.Is(err, errMachine) {
-		fmt.Fprintln(env.Stdout, err)
+		fmt.Fprintln(m.Out, err)
 		return nil
 	}
 	return err

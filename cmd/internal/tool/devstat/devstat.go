@@ -10,8 +10,6 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
-	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/pcptime"
 )
 
@@ -73,20 +71,16 @@ type Report struct {
 	Missing string // as in pmcc.Kind
 	Table   func(extended []string) *Table
 
-	env       *cli.Env
 	m         *pmcc.Manager
 	table     *Table
-	json      bool
-	host      string
 	extended  []string
 	raw       bool // -u
 	precision int
 	pattern   string
 	regex     *regexp.Regexp
 	method    string // of -G
-	wrong     string // argument
+	wrong     error  // of an argument
 	headings  int
-	failed    bool
 }
 
 func (r *Report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
@@ -98,7 +92,7 @@ func (r *Report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 	case 'P':
 		n, ok := pytext.Int(arg)
 		if !ok {
-			r.wrong = fmt.Sprintf("-P %s: not a number", arg)
+			r.wrong = fmt.Errorf("-P %s: not a number", arg)
 		}
 		r.precision = int(max(min(n, 1<<20), -1))
 	case 'R':
@@ -113,81 +107,54 @@ func (r *Report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 
 // Run runs the program.
 func (r *Report) Run(ctx context.Context, env *cli.Env) int {
-	r.env, r.precision = env, 2
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.own})
-	if status, exit := o.Done(); exit {
+	r.precision = 2
+	return pmcc.Report{Kind: pmcc.Kind{Prefix: env.ProgName() + ": ", Missing: r.Missing}, Own: r.own, Valid: r.valid}.Run(ctx, env, func(m *pmcc.Manager) int {
+		r.m = m
+		if r.raw {
+			if status, ok := m.AsRecorded(ctx); !ok {
+				return status
+			}
+		}
+		r.table = r.Table(r.extended)
+		if status, ok := m.Use(ctx, r.table.Metrics, len(r.table.Metrics)); !ok {
+			return status
+		}
+		refused := ""
+		status := m.Each(ctx, func() error {
+			switch {
+			case r.method != "" && !slices.Contains([]string{"sum", "avg", "min", "max"}, r.method):
+				refused = "Error, -G aggregation method must be one of 'sum', 'avg', 'min' or 'max'"
+			case r.precision < 0 || r.precision > 10:
+				refused = "Precision value must be between 0 and 10"
+			default:
+				return r.sample()
+			}
+			return pmcc.ErrDone
+		})
+		if refused != "" {
+			return m.Refuse(refused)
+		}
 		return status
-	}
-	if r.wrong != "" {
-		return env.Fatalf("%s", r.wrong)
-	}
-	if r.pattern != "" {
-		var err error
-		if r.regex, err = regexp.Compile(r.pattern); err != nil {
-			return env.Fatalf("-R: %v", err)
-		}
-	}
-	r.json = o.JSON
-	var status int
-	if r.m, status = pmcc.Open(ctx, env, o, pmcc.Kind{Prefix: env.ProgName() + ": ", Missing: r.Missing}); r.m == nil {
-		return status
-	}
-	defer r.m.Close()
-	if r.raw {
-		switch {
-		case o.Interval != 0:
-			return r.refuse(o, "Error: -t incompatible with -u")
-		case !r.m.Archive:
-			return r.refuse(o, "Error: -u can only be specified with -a archive")
-		}
-		if err := r.m.Uninterpolated(ctx); err != nil {
-			r.m.Failed(err)
-			return 0
-		}
-	}
-	r.table = r.Table(r.extended)
-	if status, ok := r.m.Use(ctx, r.table.Metrics, len(r.table.Metrics)); !ok {
-		return status
-	}
-	if r.json {
-		r.host = r.m.Host(ctx)
-	}
-	refused := ""
-	status = r.m.Run(ctx, func() bool {
-		switch {
-		case r.method != "" && !slices.Contains([]string{"sum", "avg", "min", "max"}, r.method):
-			refused = "Error, -G aggregation method must be one of 'sum', 'avg', 'min' or 'max'"
-		case r.precision < 0 || r.precision > 10:
-			refused = "Precision value must be between 0 and 10"
-		default:
-			return r.sample()
-		}
-		return false
 	})
-	switch {
-	case refused != "":
-		return r.refuse(o, refused)
-	case r.failed:
-		return 1
-	}
-	return status
 }
 
-// refuse prints an error to standard output, as the C programs do, and prints the usage message.
-func (r *Report) refuse(o *source.Options, text string) int {
-	fmt.Fprintln(r.env.Stdout, text)
-	o.WantUsage()
-	r.env.FlushOut()
-	status, _ := o.Done()
-	return status
+// valid checks the arguments of options.
+func (r *Report) valid() (err error) {
+	if r.wrong != nil || r.pattern == "" {
+		return r.wrong
+	}
+	if r.regex, err = regexp.Compile(r.pattern); err != nil {
+		return fmt.Errorf("-R: %w", err)
+	}
+	return nil
 }
 
 func (r *Report) has(extended string) bool { return slices.Contains(r.extended, extended) }
 
 // sample prints the rows of a sample.
-func (r *Report) sample() bool {
+func (r *Report) sample() error {
 	if !r.m.Sampled() {
-		return true
+		return nil
 	}
 	stamp := ""
 	if r.has("t") {
@@ -196,21 +163,19 @@ func (r *Report) sample() bool {
 	r.heading()
 	s, complete := r.values()
 	if !complete {
-		if stamp != "" && !r.json {
+		if stamp != "" && !r.m.JSON {
 			r.marks(stamp, "NODATA", func(c *Column) int { return c.None(r.precision) })
 		}
-		return true
+		return nil
 	}
 	if s.elapsed == 0 {
-		r.m.Errorf("two samples have the same time, %s, so that there are no rates", pcptime.Ctime(r.m.Time(), r.m.Loc))
-		r.failed = true
-		return false
+		return fmt.Errorf("two samples have the same time, %s, so that there are no rates", pcptime.Ctime(r.m.Time(), r.m.Loc))
 	}
 	var all aggregate
 	for _, name := range s.devices {
 		values, ok, known := s.row(r.table, name)
 		if !known { // a device that was not there before: as in C there is nothing about those behind it
-			return true
+			return nil
 		}
 		if !ok {
 			r.backwards(stamp, name)
@@ -236,7 +201,7 @@ func (r *Report) sample() bool {
 		}
 		r.row(stamp, fmt.Sprintf("%s(%s)", r.method, pattern), all.result(r.method, len(r.table.Columns)))
 	}
-	return true
+	return nil
 }
 
 // linesPerHeading is the number of lines until the heading is repeated.
@@ -244,7 +209,7 @@ const linesPerHeading = 23
 
 // heading prints the heading above every 23rd sample.
 func (r *Report) heading() {
-	if r.has("h") || r.json {
+	if r.has("h") || r.m.JSON {
 		return
 	}
 	if r.headings++; r.headings%linesPerHeading != 1 {
@@ -262,17 +227,17 @@ func (r *Report) heading() {
 		}
 		line += fmt.Sprintf(" %*s", width, c.Name)
 	}
-	fmt.Fprintln(r.env.Stdout, line)
+	fmt.Fprintln(r.m.Out, line)
 }
 
 // row prints a row of values.
 func (r *Report) row(stamp, name string, values []float64) {
-	if r.json {
-		row := r.object(name)
+	if r.m.JSON {
+		row := r.m.Row("", name)
 		for i, v := range values {
 			row.Columns.Number(r.table.Columns[i].Name, v)
 		}
-		r.env.Stdout.Write(pcpjson.Line(&row))
+		row.Write()
 		return
 	}
 	b := fmt.Appendf(nil, "%s%-12s", stamp, name)
@@ -284,17 +249,17 @@ func (r *Report) row(stamp, name string, values []float64) {
 		}
 		b = fmt.Appendf(b, " %*.*f", c.Cell(r.precision), r.precision+c.Digits, v)
 	}
-	r.env.Stdout.Write(append(b, '\n'))
+	r.m.Out.Write(append(b, '\n'))
 }
 
 // backwards prints the row of a device whose counters went backwards.
 func (r *Report) backwards(stamp, name string) {
-	if r.json {
-		row := r.object(name)
+	if r.m.JSON {
+		row := r.m.Row("", name)
 		for i := range r.table.Columns {
 			row.Columns.Unknown(r.table.Columns[i].Name)
 		}
-		r.env.Stdout.Write(pcpjson.Line(&row))
+		row.Write()
 		return
 	}
 	r.marks(stamp, name, func(c *Column) int { return c.Mark(r.precision) })
@@ -308,9 +273,5 @@ func (r *Report) marks(stamp, name string, width func(c *Column) int) {
 	for i := range r.table.Columns {
 		line += fmt.Sprintf(" %*s", width(&r.table.Columns[i]), "?")
 	}
-	fmt.Fprintln(r.env.Stdout, line)
-}
-
-func (r *Report) object(name string) pcpjson.Row {
-	return pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.host, Instance: name}
+	fmt.Fprintln(r.m.Out, line)
 }

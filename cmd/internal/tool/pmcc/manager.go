@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,10 @@ type Manager struct {
 	Loc *time.Location
 	// Archive reports whether the values are from archives.
 	Archive bool
+	// JSON means that rows are printed as JSON, with --json.
+	JSON bool
+	// Out is the standard output of the program.
+	Out io.Writer
 
 	env    *cli.Env
 	kind   Kind
@@ -66,9 +71,9 @@ type sample struct {
 	byInst []map[int32]pcp.Value // by metric, nil until it is asked for
 }
 
-// Done prints the mistakes, or the help or version that the options ask for. It reports whether the
+// done prints the mistakes, or the help or version that the options ask for. It reports whether the
 // program ends there, and with which status.
-func (k Kind) Done(o *source.Options) (status int, exit bool) {
+func (k Kind) done(o *source.Options) (status int, exit bool) {
 	status, exit = o.Done()
 	if k.Bare && (!k.Blank || o.Classic()) {
 		status = 0
@@ -76,10 +81,10 @@ func (k Kind) Done(o *source.Options) (status int, exit bool) {
 	return status, exit
 }
 
-// Open opens the source that the options name, with the messages and the exit status of the
+// open opens the source that the options name, with the messages and the exit status of the
 // Python module if it cannot: then the Manager is nil.
-func Open(ctx context.Context, env *cli.Env, o *source.Options, kind Kind) (m *Manager, status int) {
-	m = &Manager{env: env, o: o, kind: kind, Archive: o.FromArchive(), delta: o.Interval}
+func open(ctx context.Context, env *cli.Env, o *source.Options, kind Kind) (m *Manager, status int) {
+	m = &Manager{env: env, Out: env.Stdout, o: o, kind: kind, Archive: o.FromArchive(), JSON: o.JSON, delta: o.Interval}
 	if m.delta == 0 {
 		m.delta = defaultInterval
 	}
@@ -160,7 +165,7 @@ func (m *Manager) failed(err error, more string) {
 	fmt.Fprintf(m.env.Stderr, "%s%s%s\n", m.kind.Prefix, cli.ErrText(err), more)
 }
 
-// Use makes Run fetch the metrics of these names. If some do not exist it prints an error to
+// Use makes Each fetch the metrics of these names. If some do not exist it prints an error to
 // standard error and returns false, and the same, with exit status 0, if their instance domains
 // cannot be read. As in the C programs the message about metrics after the first checked ones
 // differs.
@@ -274,9 +279,9 @@ func (m *Manager) counters() bool {
 	return !slices.ContainsFunc(m.descs, func(d pcp.Desc) bool { return d.Sem != pcp.SemCounter })
 }
 
-// Run fetches the metrics and calls report after each fetch, as often as the options require,
+// run fetches the metrics and calls report after each fetch, as often as the options require,
 // until the archive ends or report returns false. It returns the exit status.
-func (m *Manager) Run(ctx context.Context, report func() bool) int {
+func (m *Manager) run(ctx context.Context, report func() bool) int {
 	samples, finish := m.o.Samples, false
 	if samples == 0 && m.o.Finish != nil {
 		finish = true
@@ -315,7 +320,7 @@ func (m *Manager) Run(ctx context.Context, report func() bool) int {
 // Reports is the number of reports so far.
 func (m *Manager) Reports() int { return m.reports }
 
-// Ended reports whether Run ended since there was nothing more to fetch.
+// Ended reports whether Each ended since there was nothing more to fetch.
 func (m *Manager) Ended() bool { return m.ended }
 
 // micro is a time as these programs know it.

@@ -1,6 +1,10 @@
 package pmcc
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/go-pcp/pcp"
+)
 
 // A Process is a process in a sample.
 type Process struct {
@@ -26,6 +30,12 @@ func (p Process) Get(name string) Value { return p.m.Of(name, p.inst) }
 // both.
 func (p Process) Since(name string) (Value, bool) {
 	return p.Get(name).Minus(p.m.Before(name, p.inst))
+}
+
+// Grown is Since as a value, which is missing if the process was not in both samples.
+func (p Process) Grown(name string) Value {
+	diff, _ := p.Since(name)
+	return diff
 }
 
 // Before is Get of the previous sample.
@@ -82,11 +92,11 @@ func (p Process) Memory() Figure {
 // policies are the names of scheduling policies (SCHED_NORMAL and so on).
 var policies = [...]string{"NORMAL", "FIFO", "RR", "BATCH", "", "IDLE", "DEADLINE"}
 
-// Policy is the name of the process' scheduling policy, None if it is not known.
-func (p Process) Policy() string {
+// Policy is the name of the process' scheduling policy, which is missing if it is not known.
+func (p Process) Policy() Value {
 	v := p.Get("proc.psinfo.policy")
 	if n := v.Int(); v.OK() && n >= 0 && n < int64(len(policies)) {
-		return policies[n]
+		return Value{pcp.StringValue(policies[n]), true}
 	}
-	return Value{}.String()
+	return Value{}
 }

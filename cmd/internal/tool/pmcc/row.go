@@ -1,9 +1,6 @@
 package pmcc
 
 import (
-	"context"
-
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
@@ -13,23 +10,13 @@ type Row struct {
 	m *Manager
 }
 
-// Row begins a row.
-func (m *Manager) Row(ctx context.Context, table, instance string) Row {
-	return Row{pcpjson.Row{Time: pcpjson.Time(m.Time()), Host: m.Host(ctx), Table: table, Instance: instance}, m}
+// Row begins a row. The table is "" if the report has only one, the instance if a row is of the whole host.
+func (m *Manager) Row(table, instance string) Row {
+	return Row{pcpjson.Row{Time: pcpjson.Time(m.Time()), Host: m.host, Table: table, Instance: instance}, m}
 }
 
 // Value adds a column with a value, null if there is none.
-func (r *Row) Value(name string, v Value) {
-	if !v.ok {
-		r.Columns.Unknown(name)
-		return
-	}
-	if v.v.Type() == pcp.TypeString {
-		r.Columns.Text(name, v.String())
-		return
-	}
-	r.Columns.Value(name, v.v)
-}
+func (r *Row) Value(name string, v Value) { v.AddTo(&r.Columns, name) }
 
 // Number is Value for a number or null.
 func (r *Row) Number(name string, v Value) {
@@ -38,22 +25,7 @@ func (r *Row) Number(name string, v Value) {
 }
 
 // Figure adds a column with a number, null if there is none.
-func (r *Row) Figure(name string, f Figure) {
-	if !f.OK {
-		r.Columns.Unknown(name)
-		return
-	}
-	r.Columns.Number(name, f.F)
-}
-
-// Policy adds a column with the scheduling policy of a process, null if it is not known.
-func (r *Row) Policy(name string, p Process) {
-	if policy := p.Policy(); policy != (Value{}).String() {
-		r.Columns.Text(name, policy)
-		return
-	}
-	r.Columns.Unknown(name)
-}
+func (r *Row) Figure(name string, f Figure) { f.AddTo(&r.Columns, name) }
 
 // Write prints the row.
-func (r *Row) Write() { r.m.env.Stdout.Write(pcpjson.Line(&r.Row)) }
+func (r *Row) Write() { r.m.Out.Write(pcpjson.Line(&r.Row)) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
+	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // A Value is a value of a metric, or no value.
@@ -35,6 +36,18 @@ func (v Value) String() string {
 	}
 	f, _ := v.v.Float64()
 	return pytext.Float(f)
+}
+
+// AddTo adds the value to the columns of a row in JSON, null if there is none.
+func (v Value) AddTo(c *pcpjson.Columns, name string) {
+	switch {
+	case !v.ok:
+		c.Unknown(name)
+	case v.v.Type() == pcp.TypeString:
+		c.Text(name, v.String())
+	default:
+		c.Value(name, v.v)
+	}
 }
 
 // Number returns the value as a number, and whether it is a number.
@@ -90,6 +103,15 @@ func (f Figure) String() string {
 		return "None"
 	}
 	return pytext.Float(f.F)
+}
+
+// AddTo adds the number to the columns of a row in JSON, null if there is none.
+func (f Figure) AddTo(c *pcpjson.Columns, name string) {
+	if !f.OK {
+		c.Unknown(name)
+		return
+	}
+	c.Number(name, f.F)
 }
 
 // Cut returns the first n characters of s, and blanks behind it if it has fewer.
