@@ -1,8 +1,10 @@
 package rep
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -11,60 +13,68 @@ import (
 	"github.com/go-pcp/pcp/archive/importer"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
+	"github.com/go-pcp/pcp/cmd/internal/tool/metricset"
 )
 
-// recorded is the state of an archive so far.
-type recorded struct {
-	insts []map[int32]bool
+// A recorder writes samples to an archive.
+type recorder struct {
+	ctx      context.Context
+	r        *metricset.Report
+	out      io.Writer // for the header
+	set      *pmrep.Set
+	file     string
+	labelled bool
+
+	arch  *importer.Importer // nil until the first sample
+	insts []map[int32]bool   // instances that are declared
 	prev  []map[int32]string // the values of discrete metrics in the previous sample
-	known map[string]bool    // metrics that are declared
 }
 
-func (p *reporter) writeArchiveHeader() {
-	r := p.r
-	fmt.Fprintf(p.out, "Recording %d metrics to %s", len(p.set.Metrics), p.outFile)
+// header implements writer.
+func (w *recorder) header(*pmrep.Sample, bool) {
+	r := w.r
+	fmt.Fprintf(w.out, "Recording %d metrics to %s", len(w.set.Metrics), w.file)
 	duration := r.Runtime
 	if duration == -1 {
 		duration = float64(r.Samples-1) * r.Interval.Seconds()
 	}
-	if r.Runtime != -1 || r.Samples != 0 {
-		fmt.Fprintf(p.out, ":\n%d samples(s) with %.1f sec interval ~ %d sec duration.\n", r.Samples, r.Interval.Seconds(), int64(duration))
-		return
+	switch {
+	case r.Runtime != -1 || r.Samples != 0:
+		fmt.Fprintf(w.out, ":\n%d samples(s) with %.1f sec interval ~ %d sec duration.\n", r.Samples, r.Interval.Seconds(), int64(duration))
+	case r.Archive:
+		fmt.Fprintln(w.out, "...")
+	default:
+		fmt.Fprintln(w.out, "... (Ctrl-C to stop)")
 	}
-	p.out.WriteString("...")
-	if !r.Archive {
-		p.out.WriteString(" (Ctrl-C to stop)")
-	}
-	p.out.WriteByte('\n')
 }
 
-// startArchive begins the archive, with the metadata of the metrics.
-func (p *reporter) startArchive() (err error) {
-	opts := importer.Options{TimeZone: p.r.Zone, Version: archive.Version2}
-	if p.env.Config().Get("PCP_ARCHIVE_VERSION") == "3" {
+// start begins the archive, with the metadata of the metrics.
+func (w *recorder) start() (err error) {
+	opts := importer.Options{TimeZone: w.r.Zone, Version: archive.Version2}
+	if w.r.Env.Config().Get("PCP_ARCHIVE_VERSION") == "3" {
 		opts.Version = archive.Version3
 	}
-	if a, ok := p.r.Context.Archive(); ok {
-		label, err := a.Label(p.ctx)
+	if a, ok := w.r.Context.Archive(); ok {
+		label, err := a.Label(w.ctx)
 		if err != nil {
 			return err
 		}
 		opts.Host = label.Host
 	}
-	if p.arch, err = importer.Start(p.outFile, opts); err != nil {
+	if w.arch, err = importer.Start(w.file, opts); err != nil {
 		return err
 	}
-	n := len(p.set.Metrics)
-	p.rec = &recorded{insts: make([]map[int32]bool, n), prev: make([]map[int32]string, n), known: make(map[string]bool)}
-	for i, m := range p.set.Metrics {
-		p.rec.insts[i], p.rec.known[m.Name] = make(map[int32]bool), true
-		if _, err := p.arch.AddMetric(m.Name, m.Desc); err != nil {
+	n := len(w.set.Metrics)
+	w.insts, w.prev = make([]map[int32]bool, n), make([]map[int32]string, n)
+	for i, m := range w.set.Metrics {
+		w.insts[i] = make(map[int32]bool)
+		if _, err := w.arch.AddMetric(m.Name, m.Desc); err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		if err := p.metricLabels(m); err != nil {
+		if err := w.metricLabels(m); err != nil {
 			return err
 		}
-		if err := p.putTexts(m); err != nil {
+		if err := w.putTexts(m); err != nil {
 			return err
 		}
 	}
@@ -73,7 +83,7 @@ func (p *reporter) startArchive() (err error) {
 
 // metricLabels writes the labels of a metric. As in the Python program, clusters and items are identified by their
 // number alone.
-func (p *reporter) metricLabels(m *pmrep.Metric) error {
+func (w *recorder) metricLabels(m *pmrep.Metric) error {
 	for level, list := range m.LevelLabels() {
 		ident, id := uint32(0), m.Desc.PMID
 		switch level {
@@ -87,7 +97,7 @@ func (p *reporter) metricLabels(m *pmrep.Metric) error {
 			ident = uint32(id.Item())
 		}
 		for _, l := range list {
-			if err := p.putLabel(level, ident, pcp.InNull, l); err != nil {
+			if err := w.putLabel(level, ident, pcp.InNull, l); err != nil {
 				return err
 			}
 		}
@@ -95,14 +105,14 @@ func (p *reporter) metricLabels(m *pmrep.Metric) error {
 	return nil
 }
 
-func (p *reporter) putLabel(level pcp.LabelFlags, ident uint32, inst int32, l pmrep.Label) error {
-	if err := p.arch.PutLabel(level, ident, inst, l.Name, l.Value); err != nil {
+func (w *recorder) putLabel(level pcp.LabelFlags, ident uint32, inst int32, l pmrep.Label) error {
+	if err := w.arch.PutLabel(level, ident, inst, l.Name, l.Value); err != nil {
 		return errorf("pmiPutLabel failed: %v", err)
 	}
 	return nil
 }
 
-func (p *reporter) putTexts(m *pmrep.Metric) error {
+func (w *recorder) putTexts(m *pmrep.Metric) error {
 	for _, t := range []struct {
 		kind  pcp.TextKind
 		ident uint32
@@ -116,22 +126,22 @@ func (p *reporter) putTexts(m *pmrep.Metric) error {
 		if t.text == "" {
 			continue
 		}
-		if err := p.arch.PutText(t.kind, t.ident, t.text); err != nil {
+		if err := w.arch.PutText(t.kind, t.ident, t.text); err != nil {
 			return nil // a text written for other metrics
 		}
 	}
 	return nil
 }
 
-// writeArchive records a sample.
-func (p *reporter) writeArchive(s *pmrep.Sample) error {
-	if p.arch == nil {
-		if err := p.startArchive(); err != nil {
+// sample implements writer.
+func (w *recorder) sample(s *pmrep.Sample) error {
+	if w.arch == nil {
+		if err := w.start(); err != nil {
 			return err
 		}
 	}
 	data := false
-	for i, m := range p.set.Metrics {
+	for i, m := range w.set.Metrics {
 		discrete := m.Desc.Sem == pcp.SemDiscrete
 		var now map[int32]string
 		if discrete {
@@ -139,45 +149,45 @@ func (p *reporter) writeArchive(s *pmrep.Sample) error {
 		}
 		for k := range s.Results[i] {
 			v := &s.Results[i][k]
-			if err := p.newInstance(i, m, v); err != nil {
+			if err := w.newInstance(i, m, v); err != nil {
 				return err
 			}
 			text := plain(v.Value)
 			if discrete {
 				now[v.Inst] = text
-				if old, ok := p.rec.prev[i][v.Inst]; ok && old == text {
+				if old, ok := w.prev[i][v.Inst]; ok && old == text {
 					continue
 				}
 			}
 			// A value that the archive cannot represent is left out.
-			_ = p.arch.PutValue(m.Name, v.Name, text)
+			_ = w.arch.PutValue(m.Name, v.Name, text)
 			data = true
 		}
-		p.rec.prev[i] = now
+		w.prev[i] = now
 	}
 	if !data {
 		return nil
 	}
-	return p.arch.Write(time.Unix(s.Time.Sec, int64(s.Time.Nsec)))
+	return w.arch.Write(time.Unix(s.Time.Sec, int64(s.Time.Nsec)))
 }
 
 // newInstance declares the instance of a value if it is new.
-func (p *reporter) newInstance(i int, m *pmrep.Metric, v *pmrep.Value) error {
-	if v.Inst == pcp.InNull || p.rec.insts[i][v.Inst] {
+func (w *recorder) newInstance(i int, m *pmrep.Metric, v *pmrep.Value) error {
+	if v.Inst == pcp.InNull || w.insts[i][v.Inst] {
 		return nil
 	}
-	p.rec.insts[i][v.Inst] = true
-	if p.labelled {
+	w.insts[i][v.Inst] = true
+	if w.labelled {
 		for _, l := range m.InstLabels(v.Inst) {
-			if err := p.putLabel(pcp.LabelInstances, uint32(m.Desc.InDom), v.Inst, l); err != nil {
+			if err := w.putLabel(pcp.LabelInstances, uint32(m.Desc.InDom), v.Inst, l); err != nil {
 				return err
 			}
 		}
 	}
-	if err := p.putTexts(m); err != nil {
+	if err := w.putTexts(m); err != nil {
 		return err
 	}
-	err := p.arch.AddInstance(m.Desc.InDom, v.Name, v.Inst)
+	err := w.arch.AddInstance(m.Desc.InDom, v.Name, v.Inst)
 	if errors.Is(err, importer.ErrDupInstName) || errors.Is(err, importer.ErrDupInstID) {
 		return nil
 	}
@@ -199,13 +209,16 @@ func plain(v pcp.Value) string {
 	return strconv.FormatUint(v.Uint64(), 10)
 }
 
-// endArchive completes the archive. An archive without records is not created.
-func (p *reporter) endArchive() error {
-	if p.arch == nil {
+// finish implements writer. The archive is completed by close, which is called even if the report fails.
+func (w *recorder) finish() error { return nil }
+
+// close completes the archive. An archive without records is not created.
+func (w *recorder) close() error {
+	if w.arch == nil {
 		return nil
 	}
-	err := p.arch.End()
-	p.arch = nil
+	err := w.arch.End()
+	w.arch = nil
 	if errors.Is(err, importer.ErrNoData) {
 		return nil
 	}

@@ -1,7 +1,7 @@
 package rep
 
 import (
-	"slices"
+	"strconv"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
@@ -16,134 +16,149 @@ type cell struct {
 }
 
 // eachCell calls f for the columns: the instances of the metrics, or for a dynamic header the instances in s.
-func (p *reporter) eachCell(s *pmrep.Sample, f func(cell)) {
-	for i := range p.set.Metrics {
-		p.eachOf(i, s, f)
+func eachCell(set *pmrep.Set, dynamic bool, s *pmrep.Sample, f func(cell)) {
+	for i := range set.Metrics {
+		eachOf(set, i, dynamic, s, f)
 	}
 }
 
 // eachOf is eachCell for one metric.
-func (p *reporter) eachOf(i int, s *pmrep.Sample, f func(cell)) {
-	if p.dynamic {
-		if s == nil {
-			return
-		}
-		for j, v := range s.Results[i] {
-			f(cell{i, j, v.Inst, v.Name})
+func eachOf(set *pmrep.Set, i int, dynamic bool, s *pmrep.Sample, f func(cell)) {
+	if !dynamic {
+		for j, in := range set.Metrics[i].Instances {
+			f(cell{i, j, in.Inst, in.Name})
 		}
 		return
 	}
-	for j, in := range p.set.Metrics[i].Instances {
-		f(cell{i, j, in.Inst, in.Name})
+	if s == nil {
+		return
+	}
+	for j, v := range s.Results[i] {
+		f(cell{i, j, v.Inst, v.Name})
 	}
 }
 
-// format determines the columns, of all instances or of those in s.
-func (p *reporter) format(s *pmrep.Sample) {
-	p.empty = -1
-	if p.swapped {
-		p.formatSwapped(s)
+// A columnTable writes a line for each sample, with a column for each instance.
+type columnTable struct {
+	*line
+	set    *pmrep.Set
+	repeat *repeater
+	width  int    // the default width of columns
+	cells  []cell // the columns of the header
+}
+
+// arrange determines the columns, of all instances or of those in s.
+func (t *columnTable) arrange(s *pmrep.Sample) {
+	t.cells = t.cells[:0]
+	eachCell(t.set, s != nil, s, func(c cell) { t.cells = append(t.cells, c) })
+}
+
+// header implements writer.
+func (t *columnTable) header(s *pmrep.Sample, again bool) {
+	if again {
+		t.out.WriteByte('\n')
+	}
+	if t.form.separate {
+		t.separateHeader(s)
 		return
 	}
-	p.widths, p.cells = p.widths[:0], p.cells[:0]
-	for i, m := range p.set.Metrics {
-		if s == nil {
-			for j, in := range m.Instances {
-				p.widths = append(p.widths, m.Width)
-				p.cells = append(p.cells, cell{i, j, in.Inst, in.Name})
+	insts := false
+	inst := make([]string, len(t.cells))
+	for k, c := range t.cells {
+		insts = insts || t.set.Metrics[c.metric].Desc.InDom != pcp.InDomNull
+		if inst[k] = t.form.delim; insts && c.name != "" {
+			inst[k] = c.name
+		}
+	}
+	if t.form.dynamic { // metrics without values count as well
+		insts = insts || anyInstances(t.set)
+	}
+	line := func(text func(k int, c cell) string) {
+		t.begin()
+		for k, c := range t.cells {
+			t.text(text(k, c), t.set.Metrics[c.metric].Width)
+		}
+		t.end()
+	}
+	line(func(_ int, c cell) string { return t.set.Metrics[c.metric].Label })
+	if t.form.instInfo && insts {
+		line(func(k int, _ cell) string { return inst[k] })
+	}
+	if t.form.labelled {
+		line(func(_ int, c cell) string {
+			if t.form.dynamic { // as in the Python program, which mistakes an index for a number
+				return dynamicLabels(t.set, c, c.metric)
 			}
-			continue
-		}
-		for j, v := range s.Results[i] {
-			p.widths = append(p.widths, m.Width)
-			p.cells = append(p.cells, cell{i, j, v.Inst, v.Name})
-		}
+			return t.set.Metrics[c.metric].LabelText(c.inst)
+		})
+	}
+	if t.form.unitInfo {
+		line(func(_ int, c cell) string { return t.set.Metrics[c.metric].Unit })
 	}
 }
 
-// begin begins a line with the time, or with blanks in its place.
-func (p *reporter) begin(stamp string) {
-	p.row = p.row[:0]
-	if !p.stamps {
-		return
-	}
-	p.row = appendLeft(p.row, stamp, p.stampWidth)
-	if n := runes(stamp); p.swapped && n > p.stampWidth {
-		p.row = []byte(string([]rune(stamp)[:p.stampWidth]))
-	}
-}
-
-// stamp begins a line with the time of a sample.
-func (p *reporter) stamp(t pcp.Timestamp) {
-	p.row = p.row[:0]
-	if !p.stamps {
-		return
-	}
-	p.row = p.clock.Append(p.row, t)
-	n := len(p.row)
-	for i := range n {
-		if p.row[i] >= 0x80 {
-			n = runes(string(p.row))
-			break
+// separateHeader writes a line for each column, and the numbers of the columns.
+func (t *columnTable) separateHeader(s *pmrep.Sample) {
+	n := 0
+	for i, m := range t.set.Metrics {
+		switch {
+		case t.form.static:
+			n += len(m.Instances)
+		case s != nil:
+			n += len(s.Results[i])
 		}
 	}
-	if n > p.stampWidth && p.swapped {
-		p.row = []byte(string([]rune(string(p.row))[:p.stampWidth]))
+	list := newColumnList(t.line, t.set, n)
+	k := 0
+	eachCell(t.set, t.form.dynamic, s, func(c cell) {
+		k++
+		list.describe(k, c, c.name)
+	})
+	t.out.WriteByte('\n')
+	t.begin()
+	for k, c := range t.cells {
+		t.text(strconv.Itoa(k+1), t.set.Metrics[c.metric].Width)
 	}
-	for ; n < p.stampWidth; n++ {
-		p.row = append(p.row, ' ')
-	}
+	t.end()
 }
 
-// text adds a column of text.
-func (p *reporter) text(s string, width int) {
-	p.row = append(p.row, p.delim...)
-	p.row = appendRight(p.row, s, width)
-}
-
-// end writes the line.
-func (p *reporter) end() {
-	p.row = append(p.row, '\n')
-	p.out.Write(p.row)
-}
-
-// writeColumns writes the line of a sample.
-func (p *reporter) writeColumns(s *pmrep.Sample) {
-	if p.dynamic {
-		p.updateHeader(s)
+// sample implements writer.
+func (t *columnTable) sample(s *pmrep.Sample) error {
+	if t.form.dynamic {
+		unrank(t.set, s)
+		if due, again := t.repeat.nextDynamic(s); due {
+			t.arrange(s)
+			if t.form.header {
+				t.header(s, again)
+			}
+		}
 		if !s.Has() {
-			p.row = p.row[:0]
-			if p.stamps {
-				p.row = p.clock.Append(p.row, s.Time)
-			}
-			width, _ := p.r.Settings.Natural("width")
-			p.row = append(p.row, p.delim...)
-			for n := len(noValue); n < width; n++ {
-				p.row = append(p.row, ' ')
-			}
-			p.row = append(p.row, noValue...)
-			p.end()
-			return
+			t.nothing(s.Time, t.width)
+			return nil
 		}
+	} else if t.repeat.next() && t.form.header {
+		t.header(nil, true)
 	}
-	p.stamp(s.Time)
+	t.stamp(s.Time)
 	metric, next := -1, 0
-	for k := range p.cells {
-		c := &p.cells[k]
-		m := p.set.Metrics[c.metric]
+	for k := range t.cells {
+		c := &t.cells[k]
+		m := t.set.Metrics[c.metric]
 		if c.metric != metric {
 			metric, next = c.metric, 0
 		}
-		p.row = append(p.row, p.delim...)
-		v, ok := find(s.Results[metric], c.inst, &next)
-		if !ok {
-			p.row = appendRight(p.row, noValue, m.Width)
-			continue
+		if v, ok := find(s.Results[metric], c.inst, &next); ok {
+			t.cell(v.Value, m)
+		} else {
+			t.text(noValue, m.Width)
 		}
-		p.row = p.appendCell(p.row, v.Value, m)
 	}
-	p.end()
+	t.end()
+	return nil
 }
+
+// finish implements writer.
+func (t *columnTable) finish() error { return nil }
 
 // find returns the value of an instance, which is probably the next.
 func find(values []pmrep.Value, inst int32, next *int) (*pmrep.Value, bool) {
@@ -158,48 +173,4 @@ func find(values []pmrep.Value, inst int32, next *int) (*pmrep.Value, bool) {
 		}
 	}
 	return nil, false
-}
-
-// metricInsts are the instances of a metric that had values.
-type metricInsts struct {
-	metric int
-	insts  []int32
-}
-
-// updateHeader writes a header if the instances have changed.
-func (p *reporter) updateHeader(s *pmrep.Sample) {
-	if p.set.Options().Rank != 0 {
-		for i := range s.Results {
-			slices.SortStableFunc(s.Results[i], func(a, b pmrep.Value) int { return int(int64(a.Inst) - int64(b.Inst)) })
-		}
-	}
-	var insts []metricInsts
-	if p.fixed {
-		p.formatSwapped(s)
-		return
-	}
-	for i, r := range s.Results {
-		if len(r) == 0 {
-			continue
-		}
-		one := metricInsts{metric: i}
-		for _, v := range r {
-			one.insts = append(one.insts, v.Inst)
-		}
-		insts = append(insts, one)
-	}
-	changed := !p.hadInsts || !slices.EqualFunc(insts, p.prevInsts, func(a, b metricInsts) bool {
-		return a.metric == b.metric && slices.Equal(a.insts, b.insts)
-	})
-	if len(insts) > 0 && (p.repeat == p.lines || changed) || p.repeatAuto && p.lines >= p.repeat {
-		if p.output == outCSV {
-			p.writeCSVHeader(s)
-		} else {
-			p.format(s)
-			p.writeStdoutHeader(s, p.hadInsts)
-		}
-		p.lines = 0
-	}
-	p.lines++
-	p.prevInsts, p.hadInsts = insts, true
 }

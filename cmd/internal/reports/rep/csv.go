@@ -10,72 +10,70 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/metricset"
 )
 
-// csvState is the state of earlier samples that extended CSV needs.
-type csvState struct {
+// A csvTable writes lines of comma-separated values.
+type csvTable struct {
+	*line
+	set    *pmrep.Set
+	repeat *repeater
+	// extended has the host and the time zone of extended CSV, which begins lines with the host and the time since the
+	// line before. It is called with the first line; nil: not extended.
+	extended   func() (host, zone string)
+	host, zone string
 	begun      bool
 	prev       float64 // seconds
-	host, zone string
 }
 
-func (p *reporter) writeCSVHeader(s *pmrep.Sample) {
-	if !p.header {
-		return
+// header implements writer.
+func (t *csvTable) header(s *pmrep.Sample, _ bool) {
+	if t.extended != nil {
+		t.out.WriteString("Host,Interval,")
 	}
-	if p.r.Settings.On("extcsv") {
-		p.out.WriteString("Host,Interval,")
+	t.out.WriteString("Time")
+	instead := ","
+	if t.form.delim == "," {
+		instead = ";"
 	}
-	p.out.WriteString("Time")
-	p.eachCell(s, func(c cell) {
-		m := p.set.Metrics[c.metric]
+	eachCell(t.set, t.form.dynamic, s, func(c cell) {
+		m := t.set.Metrics[c.metric]
 		name := m.Name
 		if m.Desc.InDom != pcp.InDomNull {
 			name += "-" + c.name
 		}
-		p.out.WriteString(p.delim + `"` + p.oneLine(name, " ") + `"`)
-		if !p.labelled {
-			return
+		t.out.WriteString(t.form.delim + `"` + t.form.oneLine(name, " ") + `"`)
+		if t.form.labelled {
+			t.out.WriteString(t.form.delim + `"` + t.form.oneLine(m.LabelText(c.inst), instead) + `"`)
 		}
-		instead := ","
-		if p.delim == "," {
-			instead = ";"
-		}
-		p.out.WriteString(p.delim + `"` + p.oneLine(m.LabelText(c.inst), instead) + `"`)
 	})
-	p.out.WriteByte('\n')
+	t.out.WriteByte('\n')
 }
 
-// writeCSV writes the line of a sample.
-func (p *reporter) writeCSV(s *pmrep.Sample) {
-	ext := p.r.Settings.On("extcsv")
+// sample implements writer.
+func (t *csvTable) sample(s *pmrep.Sample) error {
 	now := metricset.Seconds(s.Time)
-	if !p.csv.begun {
-		p.csv.begun, p.csv.prev = true, now
-		if ext {
-			p.csv.host = "localhost"
-			if !p.r.Options.Local {
-				p.csv.host = p.r.HostName(p.ctx)
-			}
-			p.csv.zone = " " + metricset.UTCOffset(p.r.Zone)
+	if !t.begun {
+		t.begun, t.prev = true, now
+		if t.extended != nil {
+			t.host, t.zone = t.extended()
 		}
 	}
-	b := p.row[:0]
-	if ext {
-		b = append(b, p.csv.host...)
-		b = append(b, p.delim...)
-		b = strconv.AppendInt(b, int64(now-p.csv.prev+0.5), 10)
-		b = append(b, p.delim...)
-		p.csv.prev = now
+	if t.form.dynamic {
+		unrank(t.set, s)
+		if due, _ := t.repeat.nextDynamic(s); due && t.form.header {
+			t.header(s, false)
+		}
 	}
-	b = p.clock.Append(b, s.Time)
-	b = append(b, p.csv.zone...)
-	p.row = b
-	if p.dynamic {
-		p.updateHeader(s)
+	t.row = t.row[:0]
+	if t.extended != nil {
+		t.row = append(append(t.row, t.host...), t.form.delim...)
+		t.row = strconv.AppendInt(t.row, int64(now-t.prev+0.5), 10)
+		t.row = append(t.row, t.form.delim...)
+		t.prev = now
 	}
-	for i, m := range p.set.Metrics {
-		if p.dynamic {
+	t.row = append(t.clock.Append(t.row, s.Time), t.zone...)
+	for i, m := range t.set.Metrics {
+		if t.form.dynamic {
 			for k := range s.Results[i] {
-				p.csvField(m, &s.Results[i][k])
+				t.field(m, &s.Results[i][k])
 			}
 			continue
 		}
@@ -83,43 +81,45 @@ func (p *reporter) writeCSV(s *pmrep.Sample) {
 		for _, in := range m.Instances {
 			v, ok := find(s.Results[i], in.Inst, &next)
 			if !ok {
-				p.row = append(p.row, p.delim...)
+				t.row = append(t.row, t.form.delim...)
 				continue
 			}
-			p.csvField(m, v)
+			t.field(m, v)
 		}
 	}
-	p.end()
+	t.end()
+	return nil
 }
 
-// csvField adds a value, twice if there are labels, as the Python program does.
-func (p *reporter) csvField(m *pmrep.Metric, v *pmrep.Value) {
-	p.row = append(p.row, p.delim...)
-	begin := len(p.row)
+// finish implements writer.
+func (t *csvTable) finish() error { return nil }
+
+// field adds a value, twice if there are labels, as the Python program does.
+func (t *csvTable) field(m *pmrep.Metric, v *pmrep.Value) {
+	t.row = append(t.row, t.form.delim...)
+	begin := len(t.row)
 	switch v.Type() {
 	case pcp.TypeString:
 		text, _ := v.Text()
-		text = p.withoutDelimiter(valid(text))
+		text = t.form.withoutDelimiter(valid(text))
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\n", " "), `"`, " ")
-		p.row = append(p.row, '"')
-		p.row = append(p.row, text...)
-		p.row = append(p.row, '"')
+		t.row = append(append(append(t.row, '"'), text...), '"')
 	case pcp.TypeFloat, pcp.TypeDouble:
 		f, _ := v.Float64()
 		if math.IsInf(f, 0) || math.IsNaN(f) {
-			p.row = append(p.row, notNumber(f, 8)...)
+			t.row = append(t.row, notNumber(f, 8)...)
 		} else {
-			p.row = appendFixed(p.row, f, m.Precision)
+			t.row = appendFixed(t.row, f, m.Precision)
 		}
 	case pcp.Type32, pcp.Type64:
-		p.row = strconv.AppendInt(p.row, v.Int64(), 10)
+		t.row = strconv.AppendInt(t.row, v.Int64(), 10)
 	default:
-		p.row = strconv.AppendUint(p.row, v.Uint64(), 10)
+		t.row = strconv.AppendUint(t.row, v.Uint64(), 10)
 	}
-	if p.labelled {
-		end := len(p.row)
-		p.row = append(p.row, p.delim...)
-		p.row = append(p.row, p.row[begin:end]...)
+	if t.form.labelled {
+		end := len(t.row)
+		t.row = append(t.row, t.form.delim...)
+		t.row = append(t.row, t.row[begin:end]...)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // writeExtHeader writes a description of the report.
-func (p *reporter) writeExtHeader() {
+func (p *reporter) writeExtHeader(f *form) {
 	r := p.r
 	host := "localhost, using DSO PMDAs"
 	if !r.Options.Local {
@@ -37,14 +37,14 @@ func (p *reporter) writeExtHeader() {
 	}
 	end := origin + duration
 	instances := 0
-	for _, m := range p.set.Metrics {
+	for _, m := range r.Set.Metrics {
 		instances += len(m.Instances)
 	}
 	what := "instances"
 	if instances == 1 {
 		what = "instance"
 	}
-	if !p.static {
+	if !f.static {
 		if what += " initially"; r.Archive {
 			what = what[:len(what)-len(" initially")] + " present in archive"
 		}
@@ -67,7 +67,7 @@ func (p *reporter) writeExtHeader() {
 		}
 	}
 	lead := ""
-	if p.output == outCSV {
+	if f.output == outCSV {
 		lead = "#"
 	}
 	line := func(text string) { p.out.WriteString(lead + text + "\n") }
@@ -79,7 +79,7 @@ func (p *reporter) writeExtHeader() {
 	line(" timezone: " + zone)
 	line("    start: " + p.ctime(origin))
 	line("      end: " + p.ctime(end))
-	line(fmt.Sprintf("  metrics: %d (%d %s)", len(p.set.Metrics), instances, what))
+	line(fmt.Sprintf("  metrics: %d (%d %s)", len(r.Set.Metrics), instances, what))
 	line("  samples: " + count)
 	if recorded {
 		line(" interval: N/A")

@@ -1,6 +1,7 @@
 package rep
 
 import (
+	"io"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -24,38 +25,38 @@ type jsonMetric struct {
 	pcpjson.Values
 }
 
-// checkJSON reports whether the settings allow --json to print samples.
-func (p *reporter) checkJSON() error {
-	switch s := p.r.Settings; {
-	case !p.json:
-		return nil
-	case p.output != outStdout:
-		return errorf("--json is an output of its own, and not for %s.", p.output)
-	case p.overall:
-		return errorf("--json prints samples, of which overall ranking prints none.")
-	default:
-		s["header"], s["extheader"] = "0", "0"
+// A jsonWriter writes a line of JSON for each sample.
+type jsonWriter struct {
+	out      io.Writer
+	set      *pmrep.Set
+	host     func() string
+	labelled bool
+}
+
+// header implements writer. There is none.
+func (w *jsonWriter) header(*pmrep.Sample, bool) {}
+
+// finish implements writer.
+func (w *jsonWriter) finish() error { return nil }
+
+// sample implements writer. Metrics without values are left out.
+func (w *jsonWriter) sample(s *pmrep.Sample) error {
+	line := jsonSample{Time: pcpjson.Time(s.Time), Host: w.host(), Metrics: []jsonMetric{}}
+	for i, m := range w.set.Metrics {
+		if len(s.Results[i]) > 0 {
+			line.Metrics = append(line.Metrics, w.metric(m, s.Results[i]))
+		}
 	}
+	w.out.Write(pcpjson.Line(&line))
 	return nil
 }
 
-// writeJSON writes the line of a sample. Metrics without values are left out.
-func (p *reporter) writeJSON(s *pmrep.Sample) {
-	line := jsonSample{Time: pcpjson.Time(s.Time), Host: p.r.HostName(p.ctx), Metrics: []jsonMetric{}}
-	for i, m := range p.set.Metrics {
-		if len(s.Results[i]) > 0 {
-			line.Metrics = append(line.Metrics, p.jsonMetric(m, s.Results[i]))
-		}
-	}
-	p.out.Write(pcpjson.Line(&line))
-}
-
-func (p *reporter) jsonMetric(m *pmrep.Metric, values []pmrep.Value) jsonMetric {
+func (w *jsonWriter) metric(m *pmrep.Metric, values []pmrep.Value) jsonMetric {
 	j := jsonMetric{Metric: m.Name, Desc: pcpjson.Describe(&m.Desc), Rate: m.Desc.Sem == pcp.SemCounter && !m.Raw}
 	if j.Type, j.Units = m.Type.String(), m.Units.String(); j.Rate && !strings.Contains(j.Units, "/") {
 		j.Units = strings.TrimLeft(j.Units+" / sec", " ")
 	}
-	if p.labelled {
+	if w.labelled {
 		for _, l := range m.Labels() {
 			if j.Labels == nil {
 				j.Labels = make(map[string]string)

@@ -10,22 +10,32 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 )
 
-// rankOverall keeps the highest or lowest values of all samples so far, one for each
-// instance.
-func (p *reporter) rankOverall(s *pmrep.Sample) {
-	if p.ranked == nil {
-		p.ranked = make([][]pmrep.Value, len(p.set.Metrics))
+// A ranking keeps the highest or lowest values of all samples, one for each instance, and writes them at the end.
+type ranking struct {
+	*line
+	set  *pmrep.Set
+	rank int             // the number of values of a metric, negative for the lowest
+	spec bool            // as specifications of metrics
+	best [][]pmrep.Value // by metric
+}
+
+// header implements writer. There is none.
+func (r *ranking) header(*pmrep.Sample, bool) {}
+
+// sample implements writer.
+func (r *ranking) sample(s *pmrep.Sample) error {
+	if r.best == nil {
+		r.best = make([][]pmrep.Value, len(r.set.Metrics))
 	}
-	for i, m := range p.set.Metrics {
+	for i, m := range r.set.Metrics {
 		if m.IsString() {
 			continue
 		}
-		rank := p.set.Options().Rank
-		down := rank > 0
-		if rank = max(rank, -rank); m.Desc.InDom == pcp.InDomNull {
+		down, rank := r.rank > 0, max(r.rank, -r.rank)
+		if m.Desc.InDom == pcp.InDomNull {
 			rank = 1
 		}
-		all := slices.Concat(s.Results[i], p.ranked[i])
+		all := slices.Concat(s.Results[i], r.best[i])
 		pmrep.Sort(all, down)
 		best := make([]pmrep.Value, 0, min(rank, len(all)))
 		for _, v := range all {
@@ -33,19 +43,26 @@ func (p *reporter) rankOverall(s *pmrep.Sample) {
 				best = append(best, v)
 			}
 		}
-		p.ranked[i] = best
+		r.best[i] = best
 	}
+	return nil
 }
 
-// writeOverall writes the ranking.
-func (p *reporter) writeOverall() {
-	if p.overallAlt {
-		p.writeOverallAlt()
-		return
+// finish implements writer.
+func (r *ranking) finish() error {
+	if r.spec {
+		r.specifications()
+	} else {
+		r.lines()
 	}
+	return nil
+}
+
+// lines writes the ranking with a line for each value.
+func (r *ranking) lines() {
 	nameWidth, instWidth, unitWidth, valueWidth := 3, 3, 3, 3
-	for i, values := range p.ranked {
-		m := p.set.Metrics[i]
+	for i, values := range r.best {
+		m := r.set.Metrics[i]
 		for _, v := range values {
 			instWidth = max(instWidth, runes(v.Name))
 			valueWidth = max(valueWidth, len(overallValue(m, v)))
@@ -54,42 +71,42 @@ func (p *reporter) writeOverall() {
 			nameWidth, unitWidth = max(nameWidth, runes(m.Name)), max(unitWidth, runes(m.Unit))
 		}
 	}
-	for i, values := range p.ranked {
-		m := p.set.Metrics[i]
+	for i, values := range r.best {
+		m := r.set.Metrics[i]
 		for _, v := range values {
-			b := appendLeft(p.row[:0], m.Name, nameWidth+1)
-			b = appendLeft(b, p.delim, 2)
+			b := appendLeft(r.row[:0], m.Name, nameWidth+1)
+			b = appendLeft(b, r.form.delim, 2)
 			b = appendLeft(b, strings.ReplaceAll(v.Name, "\n", " "), instWidth+1)
-			b = appendLeft(b, p.delim, 2)
+			b = appendLeft(b, r.form.delim, 2)
 			b = fmt.Appendf(b, "%*s ", unitWidth, m.Unit)
-			b = append(b, p.delim...)
-			p.row = fmt.Appendf(b, "%*s", valueWidth+1, overallValue(m, v))
-			p.end()
+			b = append(b, r.form.delim...)
+			r.row = fmt.Appendf(b, "%*s", valueWidth+1, overallValue(m, v))
+			r.end()
 		}
 	}
 }
 
-// writeOverallAlt writes the ranking as specifications of metrics.
-func (p *reporter) writeOverallAlt() {
-	for i, values := range p.ranked {
+// specifications writes the ranking as specifications of metrics.
+func (r *ranking) specifications() {
+	for i, values := range r.best {
 		if len(values) == 0 {
 			continue
 		}
-		p.out.WriteString(p.set.Metrics[i].Name + ",,")
+		r.out.WriteString(r.set.Metrics[i].Name + ",,")
 		for k, v := range values {
 			name := strings.ReplaceAll(v.Name, "\n", " ")
 			switch {
 			case name == "":
 			case k == 0:
-				p.out.WriteString(`"'` + name + "'")
+				r.out.WriteString(`"'` + name + "'")
 			default:
-				p.out.WriteString(",'" + name + "'")
+				r.out.WriteString(",'" + name + "'")
 			}
 		}
 		if values[0].Name != "" {
-			p.out.WriteByte('"')
+			r.out.WriteByte('"')
 		}
-		p.out.WriteByte('\n')
+		r.out.WriteByte('\n')
 	}
 }
 

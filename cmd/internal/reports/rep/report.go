@@ -7,13 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/archive/importer"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep/conf"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
@@ -28,50 +24,31 @@ const (
 	singular = "="
 )
 
+// A writer is a kind of output.
+type writer interface {
+	// header writes the header, with a dynamic header that of the instances in s; again is set for all but the first.
+	header(s *pmrep.Sample, again bool)
+	// sample writes a sample, and the header before it if that is due.
+	sample(s *pmrep.Sample) error
+	// finish writes what follows the last sample.
+	finish() error
+}
+
 // A reporter is one run of pmrep.
 type reporter struct {
 	ctx context.Context
 	env *cli.Env
 	r   *metricset.Report
-	set *pmrep.Set
 
 	outFile string
 	file    *os.File
 	out     *bufio.Writer
+	form    form
+	w       writer
 
-	output              string
-	json                bool // --json
-	delim, timeFormat   string
-	stamps              bool
-	swapped             bool   // columns and rows
-	corner              string // the label of the instances in that case
-	header              bool
-	dynamic, fixed      bool
-	static              bool // neither
-	unitInfo, instInfo  bool
-	separate, labelled  bool
-	overall, overallAlt bool
-	sortBy              []string
-
-	repeat     int
-	repeatAuto bool
-	lines      int
-	clock      *metricset.Clock
-	stampWidth int
-
-	row       []byte
-	cells     []cell
-	widths    []int         // of the columns of the last format, without the time
-	empty     int           // ≥ 0: the format is that of a line without values, of this width
-	columns   []swapColumn  // swapped
-	found     []instName    // swapped: the lines
-	prevInsts []metricInsts // of the last dynamic header
-	hadInsts  bool          // prevInsts is set
-
-	csv    csvState
-	ranked [][]pmrep.Value // overall ranking
-	arch   *importer.Importer
-	rec    *recorded
+	swapped bool // columns and rows
+	overall bool // ranking
+	sortBy  []string
 }
 
 // report does the work after the options are parsed.
@@ -94,52 +71,35 @@ func (p *reporter) validate(output string) error {
 	if err := p.checkRepeat(); err != nil {
 		return err
 	}
-	p.output = s["output"]
-	if p.output != outArchive && p.output != outCSV && p.output != outStdout {
+	if s["output"] != outArchive && s["output"] != outCSV && s["output"] != outStdout {
 		return errorf("Error while parsing options: Invalid output target specified.")
 	}
 	if output == outCSV {
-		p.output = outCSV
+		s["output"] = outCSV
 	}
-	s["output"] = p.output
-	if err := p.checkArchive(); err != nil {
+	output = s["output"]
+	if err := p.checkArchive(output); err != nil {
 		return err
 	}
 	if s.On("separate_header") && !s.On("width") {
 		s["width"] = "8"
 	}
-	p.corner, p.swapped = s["colxrow"], false
-	if _, ok := s["colxrow"]; ok {
-		p.swapped = true
-	}
-	rank, _ := s.Int("rank")
-	p.overallAlt = s.On("overall_rank_alt")
-	p.overall = s.On("overall_rank") || p.overallAlt
-	if rank == 0 && p.overall {
-		return errorf("Overall ranking requires ranking enabled.")
-	}
-	if p.overall && (!r.Archive || p.output != outStdout) {
-		return errorf("Overall ranking supported only with archive input and stdout output.")
-	}
+	_, p.swapped = s["colxrow"]
+	p.overall = s.On("overall_rank") || s.On("overall_rank_alt")
 	if p.overall {
+		if rank, _ := s.Int("rank"); rank == 0 {
+			return errorf("Overall ranking requires ranking enabled.")
+		}
+		if !r.Archive || output != outStdout {
+			return errorf("Overall ranking supported only with archive input and stdout output.")
+		}
 		s["header"], p.swapped = "0", false
 		delete(s, "predicate")
 	}
-	p.json = r.Options.JSON
-	if err := p.checkJSON(); err != nil {
+	if err := p.checkJSON(output); err != nil {
 		return err
 	}
-	p.dynamic, p.fixed = s.On("dynamic_header"), s.On("fixed_header")
-	if p.output == outArchive {
-		p.dynamic, p.fixed = false, false
-	}
-	if !p.swapped || p.output != outStdout || p.dynamic {
-		p.fixed = false
-	}
-	if s["names_change"] == "2" {
-		p.fixed, p.dynamic = false, true
-	}
-	p.static = !p.fixed && !p.dynamic
+	p.form = newForm(s, output, p.swapped)
 	if !r.Archive {
 		s["interpol"] = "1"
 	}
@@ -147,7 +107,6 @@ func (p *reporter) validate(output string) error {
 	if err := r.Resolve(p.ctx); err != nil {
 		return err
 	}
-	p.set = r.Set
 	return p.checkSort()
 }
 
@@ -156,15 +115,31 @@ func errorf(format string, args ...any) error { return &conf.Error{Text: fmt.Spr
 // auto is a setting of repeat_header: repeat it for each screenful.
 const auto = "auto"
 
-func (p *reporter) checkRepeat() (err error) {
-	if p.r.Settings["repeat_header"] != auto {
-		p.repeat, err = p.r.Settings.Natural("repeat_header")
+func (p *reporter) checkRepeat() error {
+	if p.r.Settings["repeat_header"] == auto {
+		return nil
 	}
+	_, err := p.r.Settings.Natural("repeat_header")
 	return err
 }
 
-func (p *reporter) checkArchive() error {
-	if p.output != outArchive {
+// checkJSON reports whether the settings allow --json to print samples.
+func (p *reporter) checkJSON(output string) error {
+	switch s := p.r.Settings; {
+	case !p.r.Options.JSON:
+		return nil
+	case output != outStdout:
+		return errorf("--json is an output of its own, and not for %s.", output)
+	case p.overall:
+		return errorf("--json prints samples, of which overall ranking prints none.")
+	default:
+		s["header"], s["extheader"] = "0", "0"
+	}
+	return nil
+}
+
+func (p *reporter) checkArchive(output string) error {
+	if output != outArchive {
 		return nil
 	}
 	if p.outFile == "" {
@@ -188,11 +163,11 @@ func (p *reporter) checkSort() error {
 	p.sortBy = strings.Split(p.r.Settings["sort_metric"], ",")
 	for _, name := range p.sortBy {
 		name = strings.TrimPrefix(name, "-")
-		i := p.set.Find(name)
+		i := p.r.Set.Find(name)
 		if i < 0 {
 			return errorf("Sort reference metric %s not part of metrics.", name)
 		}
-		if p.set.Metrics[i].Flat() {
+		if p.r.Set.Metrics[i].Flat() {
 			return errorf("Sort reference metric must have instances.")
 		}
 	}
@@ -201,71 +176,82 @@ func (p *reporter) checkSort() error {
 
 // execute prints headers and samples.
 func (p *reporter) execute() error {
-	s := p.r.Settings
 	p.debug()
-	if err := p.r.Prepare(p.ctx, p.output == outArchive); err != nil {
+	output := p.form.output
+	if err := p.r.Prepare(p.ctx, output == outArchive); err != nil {
 		return err
 	}
-	p.prepare()
 	if err := p.openOutput(); err != nil {
 		return err
 	}
-	printed := p.r.Detached() && p.outFile == "" && p.output != outArchive
+	p.w = p.writer()
+	printed := p.r.Detached() && p.outFile == "" && output != outArchive
 	if printed { // first line, depending on the program name
 		p.out.Reset(io.Discard)
 	}
-	if p.output == outStdout {
-		p.format(nil)
+	if p.r.Settings.Is1("extheader") {
+		p.writeExtHeader(&p.form)
 	}
-	if s.Is1("extheader") {
-		p.writeExtHeader()
-	}
-	p.header = s.Is1("header")
-	if p.header && !p.dynamic {
-		p.writeHeader(nil, false)
+	if p.form.header && !p.form.dynamic {
+		p.w.header(nil, false)
 	}
 	if printed {
 		p.out.Reset(p.env.Stdout)
 	}
-	p.setRepeat()
-	if p.r.Check {
-		return p.flush()
-	}
-	if err := p.flush(); err != nil {
+	if err := p.flush(); err != nil || p.r.Check {
 		return err
 	}
 	p.r.Silent = p.outFile != ""
 	if err := p.r.Run(p.ctx, p); err != nil {
 		return err
 	}
-	return p.goodbye()
+	if err := p.w.finish(); err != nil {
+		return err
+	}
+	return p.flush()
 }
 
-// prepare determines the format of lines.
-func (p *reporter) prepare() {
-	s := p.r.Settings
-	p.delim, p.timeFormat = "  ", "%H:%M:%S"
-	if p.output == outCSV {
-		p.delim, p.timeFormat = ",", "%Y-%m-%d %H:%M:%S"
+// writer returns the writer for the output that the settings ask for.
+func (p *reporter) writer() writer {
+	r, s := p.r, p.r.Settings
+	l := newLine(&p.form, p.out, r.Loc, p.swapped)
+	switch {
+	case r.Options.JSON:
+		return &jsonWriter{out: p.out, set: r.Set, host: func() string { return r.HostName(p.ctx) }, labelled: p.form.labelled}
+	case p.overall:
+		return &ranking{line: l, set: r.Set, rank: r.Set.Options().Rank, spec: s.On("overall_rank_alt")}
+	case p.form.output == outArchive:
+		return &recorder{ctx: p.ctx, r: r, out: p.out, set: r.Set, file: p.outFile, labelled: p.form.labelled}
+	case p.form.output == outCSV:
+		t := &csvTable{line: l, set: r.Set, repeat: p.repeater()}
+		if s.On("extcsv") {
+			t.extended = p.extended
+		}
+		return t
+	case p.swapped:
+		t := &swappedTable{line: l, set: r.Set, repeat: p.repeater(), corner: s["colxrow"], sortBy: p.sortBy}
+		t.arrange(nil)
+		return t
 	}
-	if d, ok := s["delimiter"]; ok {
-		p.delim = d
+	width, _ := s.Natural("width")
+	t := &columnTable{line: l, set: r.Set, repeat: p.repeater(), width: width}
+	t.arrange(nil)
+	return t
+}
+
+// extended returns the host and the zone for the lines of extended CSV.
+func (p *reporter) extended() (host, zone string) {
+	host = "localhost"
+	if !p.r.Options.Local {
+		host = p.r.HostName(p.ctx)
 	}
-	if f, ok := s["timefmt"]; ok {
-		p.timeFormat = f
-	}
-	p.stamps = s.On("timestamp") && p.timeFormat != ""
-	p.unitInfo, p.instInfo = s.On("unitinfo"), s.On("instinfo")
-	p.separate, p.labelled = s.On("separate_header"), s.On("include_labels")
-	p.clock = metricset.NewClock(p.timeFormat, p.r.Loc)
-	p.stampWidth = runes(p.clock.Format(pcp.TimestampOf(time.Now())))
-	p.empty = -1
+	return host, " " + metricset.UTCOffset(p.r.Zone)
 }
 
 // openOutput opens the output.
 func (p *reporter) openOutput() error {
 	var w io.Writer = p.env.Stdout
-	if p.output != outArchive && p.outFile != "" {
+	if p.form.output != outArchive && p.outFile != "" {
 		f, err := os.OpenFile(p.outFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 		if err != nil {
 			return err
@@ -276,39 +262,40 @@ func (p *reporter) openOutput() error {
 	return nil
 }
 
-// setRepeat sets the number of lines after which the header is repeated.
-func (p *reporter) setRepeat() {
-	if !p.header {
-		p.repeat = 0
-		return
+// repeater returns what decides when the header is repeated.
+func (p *reporter) repeater() *repeater {
+	switch every := p.r.Settings["repeat_header"]; {
+	case !p.form.header:
+		return &repeater{}
+	case every != auto:
+		n, _ := p.r.Settings.Natural("repeat_header") // which is checked
+		return &repeater{every: n}
+	case p.form.static:
+		return &repeater{auto: p.perScreen}
 	}
-	if p.r.Settings["repeat_header"] == auto && p.static {
-		p.repeatAuto = true
-		p.autoRepeat()
-	}
+	return &repeater{}
 }
 
-// autoRepeat determines how many samples fit on the terminal.
-func (p *reporter) autoRepeat() {
+// perScreen returns how many samples fit on the terminal below a header.
+func (p *reporter) perScreen() int {
 	lines := p.terminalLines()
 	header := 2
-	if p.unitInfo {
+	if p.form.unitInfo {
 		header = 3
 	}
 	if !p.swapped {
-		if slices.ContainsFunc(p.set.Metrics, func(m *pmrep.Metric) bool { return m.Desc.InDom != pcp.InDomNull }) {
+		if anyInstances(p.r.Set) {
 			header++
 		}
-		p.repeat = lines - header
-		return
+		return lines - header
 	}
 	insts := make(map[int32]bool)
-	for _, m := range p.set.Metrics {
+	for _, m := range p.r.Set.Metrics {
 		for _, in := range m.Instances {
 			insts[in.Inst] = true
 		}
 	}
-	p.repeat = lines/len(insts) - (header - 1)
+	return lines/len(insts) - (header - 1)
 }
 
 // defaultLines is the height if the output is not a terminal.
@@ -328,32 +315,7 @@ func (p *reporter) terminalLines() int {
 
 // WriteSample implements pmrep.Writer.
 func (p *reporter) WriteSample(s *pmrep.Sample) error {
-	if p.output == outStdout && !p.dynamic && !p.json {
-		if p.repeatAuto {
-			p.autoRepeat()
-		}
-		if p.lines > 0 && p.repeat == p.lines || p.repeatAuto && p.lines >= p.repeat {
-			p.writeHeader(nil, true)
-			p.lines = 0
-		}
-		p.lines++
-	}
-	var err error
-	switch {
-	case p.json:
-		p.writeJSON(s)
-	case p.overall:
-		p.rankOverall(s)
-	case p.output == outArchive:
-		err = p.writeArchive(s)
-	case p.output == outCSV:
-		p.writeCSV(s)
-	case p.swapped:
-		p.writeSwapped(s)
-	default:
-		p.writeColumns(s)
-	}
-	if err != nil {
+	if err := p.w.sample(s); err != nil {
 		return err
 	}
 	if p.r.Live() {
@@ -375,14 +337,6 @@ func (p *reporter) flush() error {
 	return p.env.FlushOut()
 }
 
-// goodbye writes the text after the last sample.
-func (p *reporter) goodbye() error {
-	if p.overall {
-		p.writeOverall()
-	}
-	return p.flush()
-}
-
 // close ends the output, however the report ended.
 func (p *reporter) close() (err error) {
 	if p.out != nil {
@@ -393,8 +347,10 @@ func (p *reporter) close() (err error) {
 			err = e
 		}
 	}
-	if e := p.endArchive(); err == nil {
-		err = e
+	if a, ok := p.w.(*recorder); ok {
+		if e := a.close(); err == nil {
+			err = e
+		}
 	}
 	return err
 }

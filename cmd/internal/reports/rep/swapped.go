@@ -2,6 +2,7 @@ package rep
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -24,46 +25,57 @@ type instName struct {
 // cornerDefault is the width of the column of instances if it has no label.
 const cornerDefault = 8
 
-func (p *reporter) cornerWidth() int {
-	if p.corner == "" {
-		return cornerDefault
-	}
-	return runes(p.corner)
+// A swappedTable writes a line for each instance in a sample, with a column for each label of metrics.
+type swappedTable struct {
+	*line
+	set     *pmrep.Set
+	repeat  *repeater
+	corner  string       // the label of the instances
+	sortBy  []string     // metrics, with - for an ascending order
+	columns []swapColumn // of the header
+	found   []instName   // the lines
 }
 
-// formatSwapped determines columns and lines, of all instances or of those in s.
-func (p *reporter) formatSwapped(s *pmrep.Sample) {
-	p.empty, p.columns = -1, p.columns[:0]
-	for i, m := range p.set.Metrics {
-		if p.dynamic && s != nil && len(s.Results[i]) == 0 {
+func (t *swappedTable) cornerWidth() int {
+	if t.corner == "" {
+		return cornerDefault
+	}
+	return runes(t.corner)
+}
+
+// arrange determines columns and lines, of all instances or of those in s.
+func (t *swappedTable) arrange(s *pmrep.Sample) {
+	t.columns = t.columns[:0]
+	for i, m := range t.set.Metrics {
+		if t.form.dynamic && s != nil && len(s.Results[i]) == 0 {
 			continue
 		}
-		if k := slices.IndexFunc(p.columns, func(c swapColumn) bool { return c.label == m.Label }); k >= 0 {
-			p.columns[k].metrics = append(p.columns[k].metrics, i)
+		if k := slices.IndexFunc(t.columns, func(c swapColumn) bool { return c.label == m.Label }); k >= 0 {
+			t.columns[k].metrics = append(t.columns[k].metrics, i)
 			continue
 		}
-		p.columns = append(p.columns, swapColumn{m.Label, []int{i}, m.Width})
+		t.columns = append(t.columns, swapColumn{m.Label, []int{i}, m.Width})
 	}
 	seen := make(map[instName]bool)
 	add := func(inst int32, name string) {
 		n := instName{name, inst == pcp.InNull}
 		if !seen[n] {
 			seen[n] = true
-			p.found = append(p.found, n)
+			t.found = append(t.found, n)
 		}
 	}
-	if p.static {
-		for _, n := range p.found {
+	if t.form.static {
+		for _, n := range t.found {
 			seen[n] = true
 		}
-		for _, m := range p.set.Metrics {
+		for _, m := range t.set.Metrics {
 			for _, in := range m.Instances {
 				add(in.Inst, in.Name)
 			}
 		}
 		return
 	}
-	p.found = nil
+	t.found = nil
 	if s == nil {
 		return
 	}
@@ -74,89 +86,134 @@ func (p *reporter) formatSwapped(s *pmrep.Sample) {
 	}
 }
 
-// writeSwappedHeader writes the lines above the columns.
-func (p *reporter) writeSwappedHeader() {
-	line := func(corner string, text func(*pmrep.Metric) string) {
-		p.begin("")
-		p.text(corner, p.cornerWidth())
-		for _, c := range p.columns {
-			p.text(text(p.set.Metrics[c.metrics[0]]), c.width)
-		}
-		p.end()
+// header implements writer.
+func (t *swappedTable) header(s *pmrep.Sample, again bool) {
+	if again {
+		t.out.WriteByte('\n')
 	}
-	line(p.corner, func(m *pmrep.Metric) string { return m.Label })
-	if p.labelled {
+	if t.form.separate {
+		t.separateHeader(s)
+		return
+	}
+	line := func(corner string, text func(*pmrep.Metric) string) {
+		t.begin()
+		t.text(corner, t.cornerWidth())
+		for _, c := range t.columns {
+			t.text(text(t.set.Metrics[c.metrics[0]]), c.width)
+		}
+		t.end()
+	}
+	line(t.corner, func(m *pmrep.Metric) string { return m.Label })
+	if t.form.labelled {
 		line("", func(m *pmrep.Metric) string { return m.LabelText(pcp.InNull) })
 	}
-	if p.unitInfo {
+	if t.form.unitInfo {
 		line("", func(m *pmrep.Metric) string { return m.Unit })
 	}
 }
 
-// writeSwapped writes the lines of a sample.
-func (p *reporter) writeSwapped(s *pmrep.Sample) {
-	if !p.static {
-		p.updateHeader(s)
+// separateHeader writes a line for each metric, and the numbers of the columns.
+func (t *swappedTable) separateHeader(s *pmrep.Sample) {
+	n := len(t.set.Metrics)
+	if !t.form.static && s == nil {
+		n = 0
 	}
-	if len(p.sortBy) > 0 {
-		p.sortLines(s)
+	list := newColumnList(t.line, t.set, n)
+	for k, col := range t.columns {
+		for _, i := range col.metrics {
+			if t.form.fixed {
+				list.describe(k+1, cell{metric: i, inst: pcp.InNull}, "")
+				continue
+			}
+			eachOf(t.set, i, t.form.dynamic, s, func(c cell) { list.describe(k+1, c, c.name) })
+		}
+	}
+	t.out.WriteByte('\n')
+	t.begin()
+	t.text("", t.cornerWidth())
+	for k, col := range t.columns {
+		t.text(strconv.Itoa(k+1), col.width)
+	}
+	t.end()
+}
+
+// follow has the header and the lines follow the instances in a sample.
+func (t *swappedTable) follow(s *pmrep.Sample) {
+	if !t.form.dynamic && t.repeat.next() && t.form.header {
+		t.header(nil, true)
+	}
+	if t.form.static {
+		return
+	}
+	unrank(t.set, s)
+	if t.form.fixed {
+		t.arrange(s)
+		return
+	}
+	if due, again := t.repeat.nextDynamic(s); due {
+		t.arrange(s)
+		if t.form.header {
+			t.header(s, again)
+		}
+	}
+}
+
+// sample implements writer.
+func (t *swappedTable) sample(s *pmrep.Sample) error {
+	t.follow(s)
+	if len(t.sortBy) > 0 {
+		t.sortLines(s)
 	}
 	any := false
-	for _, line := range p.found {
-		p.stamp(s.Time)
+	for _, line := range t.found {
+		t.stamp(s.Time)
 		name := line.name
 		if line.flat || name == "" {
 			name = singular
 		}
-		p.text(name, p.cornerWidth())
+		t.text(name, t.cornerWidth())
 		blank := true
-		for _, c := range p.columns {
-			p.row = append(p.row, p.delim...)
-			v, m, missing := p.lineValue(s, c, line)
+		for _, c := range t.columns {
+			v, m, missing := t.lineValue(s, c, line)
 			if v == nil {
-				p.row = appendRight(p.row, missing, c.width)
+				t.text(missing, c.width)
 				blank = blank && missing == noInst
 				continue
 			}
-			begin := len(p.row)
-			p.row = p.appendCell(p.row, v.Value, m)
-			blank = blank && strings.TrimLeft(string(p.row[begin:]), " ") == noInst
+			begin := len(t.row) + len(t.form.delim)
+			t.cell(v.Value, m)
+			blank = blank && strings.TrimLeft(string(t.row[begin:]), " ") == noInst
 		}
-		if p.dynamic && blank && len(p.columns) > 0 {
+		if t.form.dynamic && blank && len(t.columns) > 0 {
 			continue
 		}
 		any = true
-		p.end()
+		t.end()
 	}
-	if any {
-		return
+	switch {
+	case any:
+		return nil
+	case t.form.dynamic:
+		t.nothing(s.Time, runes(t.corner))
+		return nil
 	}
-	p.row = p.row[:0]
-	if p.dynamic {
-		if p.stamps {
-			p.row = p.clock.Append(p.row, s.Time)
-		}
-		p.row = append(p.row, p.delim...)
-		for n := len(noValue); n < runes(p.corner); n++ {
-			p.row = append(p.row, ' ')
-		}
-		p.row = append(p.row, noValue...)
-		p.end()
-		return
+	t.stamp(s.Time)
+	t.text(noValue, t.cornerWidth())
+	for _, c := range t.columns {
+		t.text(noInst, c.width)
 	}
-	p.stamp(s.Time)
-	p.text(noValue, p.cornerWidth())
-	for _, c := range p.columns {
-		p.text(noInst, c.width)
-	}
-	p.end()
+	t.end()
+	return nil
 }
 
+// finish implements writer.
+func (t *swappedTable) finish() error { return nil }
+
 // lineValue returns the value of a line in a column, and its metric, or a placeholder.
-func (p *reporter) lineValue(s *pmrep.Sample, c swapColumn, line instName) (v *pmrep.Value, m *pmrep.Metric, missing string) {
+func (t *swappedTable) lineValue(s *pmrep.Sample, c swapColumn, line instName) (v *pmrep.Value, m *pmrep.Metric, missing string) {
 	for _, i := range c.metrics {
-		m := p.set.Metrics[i]
-		if !p.static {
+		m := t.set.Metrics[i]
+		if !t.form.static {
 			// All lines are of all metrics.
 			for k := len(s.Results[i]) - 1; k >= 0; k-- {
 				if v := &s.Results[i][k]; v.Name == line.name && (v.Inst == pcp.InNull) == line.flat {
@@ -179,17 +236,17 @@ func (p *reporter) lineValue(s *pmrep.Sample, c swapColumn, line instName) (v *p
 }
 
 // sortLines sorts the lines by values of a metric, or if these are missing by those of the next.
-func (p *reporter) sortLines(s *pmrep.Sample) {
-	before := p.found
-	p.found = nil
+func (t *swappedTable) sortLines(s *pmrep.Sample) {
+	before := t.found
+	t.found = nil
 	add := func(n instName) {
-		if !slices.Contains(p.found, n) {
-			p.found = append(p.found, n)
+		if !slices.Contains(t.found, n) {
+			t.found = append(t.found, n)
 		}
 	}
-	for _, name := range p.sortBy {
+	for _, name := range t.sortBy {
 		up := strings.HasPrefix(name, "-")
-		i := p.set.Find(strings.TrimPrefix(name, "-"))
+		i := t.set.Find(strings.TrimPrefix(name, "-"))
 		if i < 0 {
 			continue // after the names have changed
 		}

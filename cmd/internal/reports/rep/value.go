@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 )
 
@@ -44,24 +43,6 @@ func appendLeft(b []byte, s string, width int) []byte {
 		b = append(b, ' ')
 	}
 	return b
-}
-
-// appendCell appends a value in a column of the width and with the precision of its metric.
-func (p *reporter) appendCell(b []byte, v pcp.Value, m *pmrep.Metric) []byte {
-	width := m.Width
-	var room [32]byte
-	switch v.Type() {
-	case pcp.TypeString:
-		s, _ := v.Text()
-		s = strings.ReplaceAll(p.withoutDelimiter(valid(s)), "\n", `\n`)
-		return appendRight(b, s, width)
-	case pcp.TypeFloat, pcp.TypeDouble:
-		f, _ := v.Float64()
-		return appendFloat(b, f, width, m.Precision)
-	case pcp.Type32, pcp.Type64:
-		return appendNumber(b, strconv.AppendInt(room[:0], v.Int64(), 10), width)
-	}
-	return appendNumber(b, strconv.AppendUint(room[:0], v.Uint64(), 10), width)
 }
 
 // valid returns a text as Python reads it.
@@ -162,15 +143,4 @@ func notNumber(f float64, width int) string {
 		return "-inf"
 	}
 	return pmrep.Truncated
-}
-
-// withoutDelimiter returns a text without the delimiter of columns.
-func (p *reporter) withoutDelimiter(s string) string {
-	if p.delim == "" || strings.TrimSpace(p.delim) == "" {
-		return s
-	}
-	if p.delim == "_" {
-		return strings.ReplaceAll(s, "_", " ")
-	}
-	return strings.ReplaceAll(s, p.delim, "_")
 }
