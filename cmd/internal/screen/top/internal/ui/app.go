@@ -2,9 +2,6 @@ package ui
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -78,75 +75,29 @@ type Config struct {
 	Now func() time.Time // nil means time.Now
 }
 
-// historySize is the number of samples that the graphs can show.
-const historySize = 600
-
 // maxPast limits the samples that a replay takes before the one to which it jumps.
 const maxPast = 60
 
-// An App is the state of the screen. It must be used by one goroutine.
+// An App is the state of the screen. It must be used by one goroutine. It passes keys and clicks to the parts that they
+// are for, and has the samples taken that the view shows; each part has its own state.
 type App struct {
 	cfg   Config
 	theme *screen.Theme
 	w, h  int
+	view  View
 
-	view     View
-	now      *model.Snapshot // the snapshot shown; nil before the first sample
-	hist     *model.History
-	tape     model.Tape
-	tapeAt   int // the index on the tape of the snapshot shown, -1 for the newest
-	order    model.Order
-	rows     []model.Row // of the snapshot that is shown
-	rowsOf   *model.Snapshot
-	sel      model.Selection
-	procs    list
-	pid      int32 // the selected process, 0 for the first row
-	lists    [numViews]list
-	detail   int32 // the process whose page is open, 0 if none is
-	specs    []string
-	chartAt  int
-	command  bool // show the name of a program and not the whole command
-	started  time.Time
-	interval time.Duration
+	film    *film
+	play    player
+	procs   processes
+	acts    actions
+	charts  charts
+	tables  tables
+	dialogs dialogs
+	mouse   mouse
 
-	// The requests to the sampler.
-	want     Op
-	seekAt   pcp.Timestamp
-	past     bool // the history must be fetched too
-	inflight bool
-	refresh  bool
-	due      time.Time
-	paused   bool
-	speed    int // steps a second, as an index of speeds
-	atEnd    bool
-	lost     error // the error of a lost connection
-	lostAt   time.Time
-	failed   string // the error of the last sample
-	samples  int
-
-	names     []string // of all metrics, for completion
-	wantNames bool
-	namesErr  error
-
-	prompt   *prompt
-	menu     *menu
-	question *question
-	help     bool
-	helpTop  int
-	note     string
-	noteEnds time.Time
-	action   *Action
-	text     bool // it is drawn once, as text
-	quit     bool
-	suspend  bool
-
-	hits   []hit
-	buffer []float64
-	freed  []*model.Snapshot
+	quit    bool
+	suspend bool
 }
-
-// A list is the cursor in a table.
-type list struct{ cursor, top int }
 
 // An Op is a request of an App to a sampler.
 type Op int
@@ -191,35 +142,26 @@ func New(cfg Config) *App {
 		cfg.Loc = time.Local
 	}
 	cfg.Interval = cmp.Or(cfg.Interval, time.Second)
-	a := &App{
-		cfg: cfg, w: 80, h: 24, view: cfg.View, hist: model.NewHistory(historySize), tapeAt: -1, interval: cfg.Interval,
-		specs: cfg.Charts, speed: normalSpeed, want: OpNext, sel: cfg.Selection, paused: cfg.Paused && cfg.Host.Archive,
+	a := &App{cfg: cfg, w: 80, h: 24, view: cfg.View, film: newFilm()}
+	host, say := &a.cfg.Host, a.dialogs.note.say
+	a.dialogs.note.clock = cfg.Now
+	a.play = player{
+		host: host, loc: cfg.Loc, clock: cfg.Now, say: say, film: a.film,
+		req: requests{want: OpNext}, pace: pace{interval: cfg.Interval, speed: normalSpeed},
+		paused: cfg.Paused && host.Archive, soon: cfg.Paused,
 	}
+	if host.Archive {
+		a.play.req.seek(cfg.Start, true)
+	}
+	a.procs = processes{film: a.film, mouse: &a.mouse, loc: cfg.Loc, say: say, sel: cfg.Selection}
+	a.acts = actions{host: host, local: cfg.Local, film: a.film, procs: &a.procs, say: say}
+	a.charts = charts{film: a.film, mouse: &a.mouse, loc: cfg.Loc, specs: cfg.Charts}
+	a.tables = tables{film: a.film, mouse: &a.mouse, meters: meters{film: a.film}}
 	a.theme, _ = screen.NewTheme(cfg.Theme)
 	if a.theme == nil {
 		a.theme, _ = screen.NewTheme(screen.Themes()[0])
 	}
-	if cfg.Host.Archive {
-		a.want, a.seekAt, a.past = OpSeek, cfg.Start, true
-	}
 	return a
-}
-
-// speeds are the steps of a replay a second.
-var speeds = []float64{0.25, 0.5, 1, 2, 4, 8, 16, 32}
-
-const normalSpeed = 2
-
-// liveIntervals are the live intervals that + and - select.
-var liveIntervals = []time.Duration{
-	250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
-	30 * time.Second, time.Minute,
-}
-
-// replayIntervals are the intervals that { and } select in a replay.
-var replayIntervals = []time.Duration{
-	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute,
-	5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
 
 // Resize sets the size of the screen.
@@ -244,12 +186,12 @@ func (a *App) need() model.Group {
 	switch a.view {
 	case Overview:
 		g |= model.CPUs | model.Processes
-		if a.now != nil && a.now.Groups&model.Processes != 0 && a.now.Absent(model.PanelProcesses) != "" {
+		if a.film.now != nil && a.film.now.Groups&model.Processes != 0 && a.film.now.Absent(model.PanelProcesses) != "" {
 			g |= model.Disks | model.Network // in their place
 		}
 	case Processes:
 		g |= model.Processes
-		if a.showsIO() {
+		if a.procs.needsIO(a.w) {
 			g |= model.ProcessIO
 		}
 	case CGroups:
@@ -261,7 +203,7 @@ func (a *App) need() model.Group {
 	case Pressure:
 		g |= model.Pressure
 	}
-	if a.detail != 0 {
+	if a.procs.detail != 0 {
 		g |= model.Processes | model.ProcessIO
 	}
 	return g
@@ -270,215 +212,61 @@ func (a *App) need() model.Group {
 // Request returns the request of the App to its sampler, and reports whether there is any. There is no other request
 // until Took has the reply.
 func (a *App) Request() (Request, bool) {
-	if a.inflight {
+	q := &a.play.req
+	switch {
+	case q.inflight:
 		return Request{}, false
-	}
-	if a.want == OpNone && a.wantNames && a.lost == nil {
-		a.wantNames, a.inflight = false, true
+	case q.want != OpNone:
+		r := q.take(min(maxPast, max(20, a.w)))
+		r.Need, r.Interval, r.Charts, r.Recycle = a.need(), a.play.pace.interval, a.charts.specs, a.film.recycle()
+		return r, true
+	case a.charts.names.wanted && a.play.lost == nil:
+		a.charts.names.wanted, q.inflight = false, true
 		return Request{Op: OpNames}, true
 	}
-	if a.want == OpNone {
-		return Request{}, false
-	}
-	r := Request{Op: a.want, At: a.seekAt, Need: a.need(), Interval: a.interval, Charts: a.specs, Refresh: a.refresh, Recycle: a.freed}
-	if a.past && a.want == OpSeek {
-		r.Past = min(maxPast, max(20, a.w))
-	}
-	a.want, a.past, a.refresh, a.inflight, a.freed = OpNone, false, false, true, nil
-	return r, true
+	return Request{}, false
 }
 
 // Delay returns the time until Tick is due, and reports whether it is due at all.
-func (a *App) Delay() (time.Duration, bool) {
-	if a.inflight || a.want != OpNone || a.due.IsZero() {
-		return 0, false
-	}
-	return max(0, a.due.Sub(a.cfg.Now())), true
-}
+func (a *App) Delay() (time.Duration, bool) { return a.play.delay() }
 
 // Tick requests the next sample.
-func (a *App) Tick() {
-	switch {
-	case a.inflight || a.want != OpNone || a.due.IsZero():
-		return
-	case a.lost != nil:
-		a.want = OpReconnect
-	default:
-		a.want = OpNext
-	}
-	a.due = time.Time{}
-}
-
-// playing reports whether a replay is running.
-func (a *App) playing() bool { return a.cfg.Host.Archive && !a.paused && !a.atEnd }
-
-// schedule decides when the next sample is due.
-func (a *App) schedule() {
-	now := a.cfg.Now()
-	switch {
-	case a.lost != nil:
-		a.due = now.Add(time.Second)
-	case a.cfg.Host.Archive && !a.playing():
-		a.due = time.Time{}
-	case a.cfg.Host.Archive:
-		a.due = now.Add(time.Duration(float64(time.Second) / speeds[a.speed]))
-	case a.samples == 1:
-		// The first rates come soon.
-		a.started = now
-		a.due = now.Add(min(a.interval, 300*time.Millisecond))
-	default:
-		// At multiples of the interval since the start; missed samples are left out.
-		passed := now.Sub(a.started)
-		a.due = a.started.Add((passed/a.interval + 1) * a.interval)
-	}
-}
+func (a *App) Tick() { a.play.tick() }
 
 // Took handles the result of a request.
 func (a *App) Took(r Reply) {
-	a.inflight = false
 	if r.Op == OpNames {
-		a.names, a.namesErr = r.Names, r.Err
+		a.play.req.inflight = false
+		a.charts.names.list, a.charts.names.err = r.Names, r.Err
 		return
 	}
-	switch {
-	case r.Op == OpReconnect && r.Err == nil:
-		a.lost, a.failed = nil, ""
-		a.say("connected again")
-		a.want = OpNext
-		return
-	case r.Err == nil:
-		a.failed = ""
-	case errors.Is(r.Err, model.ErrEnd):
-		a.atEnd = r.Op != OpBack
-		a.paused = a.paused || r.Op == OpBack
-		if r.Op == OpBack {
-			a.say("this is the start of the archive")
-		}
-		a.schedule()
-		return
-	case !a.cfg.Host.Archive && (r.Op == OpReconnect || errors.Is(r.Err, pcp.ErrIPC) || errors.Is(r.Err, pcp.ErrTimeout)):
-		if a.lost == nil {
-			a.lostAt = a.cfg.Now()
-		}
-		a.lost = r.Err
-		a.schedule()
-		return
-	default:
-		a.failed = r.Err.Error()
-		a.schedule()
+	if !a.play.took(r) {
 		return
 	}
-	a.samples++
-	if a.samples == a.cfg.Samples || !a.cfg.Finish.IsZero() && r.Snapshot.Time.Compare(a.cfg.Finish) >= 0 {
+	if a.play.pace.samples == a.cfg.Samples || !a.cfg.Finish.IsZero() && r.Snapshot.Time.Compare(a.cfg.Finish) >= 0 {
 		a.quit = true
 	}
-	if r.Op == OpSeek {
-		a.atEnd = false
-		if len(r.Past) > 0 {
-			a.hist.Reset()
-		}
-	}
-	for _, s := range r.Past {
-		a.hist.Push(s)
-		a.freed = append(a.freed, s)
-	}
-	a.hist.Push(r.Snapshot)
-	if a.detail != 0 {
-		if p := process(r.Snapshot, a.detail); p != nil {
-			a.hist.Put(model.Key{Kind: model.ProcCPU}, p.CPU)
-			a.hist.Put(model.Key{Kind: model.ProcRSS}, p.RSS)
-		}
-	}
-	if a.cfg.Host.Archive {
-		a.freed = append(a.freed, a.now)
-		a.now = r.Snapshot
-	} else {
-		a.push(r.Snapshot)
-		if a.cfg.Paused && a.samples == 2 { // with rates
-			a.togglePause()
-		}
-	}
-	a.atEnd = a.atEnd && r.Op != OpBack
-	a.schedule()
+	a.procs.follow(r.Snapshot)
 	a.supply()
-}
-
-// push adds a snapshot to the tape. If the user has paused, the snapshot shown stays as long as the tape has
-// it.
-func (a *App) push(s *model.Snapshot) {
-	gone := a.tape.Push(s)
-	if a.tapeAt >= 0 {
-		a.tapeAt = max(0, a.tapeAt-len(gone))
-	}
-	a.freed = append(a.freed, gone...)
-	a.show()
-}
-
-// show shows the selected snapshot of the tape.
-func (a *App) show() {
-	if a.tape.Len() == 0 {
-		return
-	}
-	if a.tapeAt < 0 || a.tapeAt >= a.tape.Len() {
-		a.now = a.tape.At(a.tape.Len() - 1)
-	} else {
-		a.now = a.tape.At(a.tapeAt)
-	}
 }
 
 // supply requests a sample at once if the view shows metrics that the last sample did not
 // have.
 func (a *App) supply() {
-	if a.now == nil || a.want != OpNone || a.lost != nil || a.tapeAt >= 0 {
+	now := a.film.now
+	if now == nil || a.play.req.want != OpNone || a.play.lost != nil || a.film.past() {
 		return
 	}
-	if need := a.need(); a.now.Groups&need == need && a.chartsTaken() {
-		return
-	}
-	a.want = OpNext
-	if a.cfg.Host.Archive {
-		a.want, a.seekAt = OpSeek, a.now.Time
+	if need := a.need(); now.Groups&need != need || !a.charts.taken() {
+		a.play.again()
 	}
 }
 
-func (a *App) chartsTaken() bool {
-	for _, spec := range a.specs {
-		if !slices.ContainsFunc(a.now.Charts, func(c model.Chart) bool { return c.Spec == spec }) {
-			return false
-		}
-	}
-	return true
-}
+// Action returns, once, the action that the user has requested.
+func (a *App) Action() (Action, bool) { return a.acts.take() }
 
-// end returns the number in the history of the sample shown.
-func (a *App) end() int64 {
-	if a.now == nil {
-		return 0
-	}
-	return a.hist.Find(a.now.Time)
-}
-
-// values returns the history of a series for a graph of n columns. They are valid until the next call.
-func (a *App) values(kind model.Series, name string, n int) []float64 {
-	a.buffer = a.hist.Values(a.buffer[:0], model.Key{Kind: kind, Name: name}, a.end(), n)
-	return a.buffer
-}
-
-// say shows a message for some seconds.
-func (a *App) say(format string, args ...any) {
-	a.note = fmt.Sprintf(format, args...)
-	a.noteEnds = a.cfg.Now().Add(5 * time.Second)
-}
-
-// process returns the process of a PID, or nil.
-func process(s *model.Snapshot, pid int32) *model.Process {
-	if s == nil {
-		return nil
-	}
-	for i := range s.Processes {
-		if s.Processes[i].PID == pid {
-			return &s.Processes[i]
-		}
-	}
-	return nil
+// Acted shows the result of an action.
+func (a *App) Acted(act Action, err error) {
+	a.play.req.refresh = true
+	a.acts.done(act, err)
 }

@@ -5,52 +5,105 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/model"
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
 
+// charts has the metrics that the user charts.
+type charts struct {
+	film  *film
+	mouse *mouse
+	loc   *time.Location
+	names names    // of all metrics, for completion
+	specs []string // the metrics
+	at    int      // the chosen one
+}
+
+// taken reports whether the sample shown has all metrics.
+func (h *charts) taken() bool {
+	for _, spec := range h.specs {
+		if !slices.ContainsFunc(h.film.now.Charts, func(c model.Chart) bool { return c.Spec == spec }) {
+			return false
+		}
+	}
+	return true
+}
+
+// move chooses another chart.
+func (h *charts) move(n int) { h.at = max(0, min(len(h.specs)-1, h.at+n)) }
+
+// maxCharts limits the number of charts.
+const maxCharts = 8
+
+// ask returns the prompt for a metric, which offers names.
+func (h *charts) ask() prompt {
+	return prompt{label: "Metric", names: &h.names, accept: func(text string) error {
+		switch {
+		case text == "":
+			return nil
+		case slices.Contains(h.specs, text):
+			h.at = slices.Index(h.specs, text)
+			return nil
+		case len(h.specs) == maxCharts:
+			return fmt.Errorf("%d charts are enough; d takes one away", maxCharts)
+		}
+		if name, _, _ := strings.Cut(text, "["); h.names.lacks(name) {
+			return fmt.Errorf("there is no metric %s", name)
+		}
+		h.specs = append(slices.Clip(h.specs), text)
+		h.at = len(h.specs) - 1
+		return nil
+	}}
+}
+
+// drop removes the chosen chart.
+func (h *charts) drop() {
+	if h.at < len(h.specs) {
+		h.specs = slices.Delete(slices.Clone(h.specs), h.at, h.at+1)
+		h.at = max(0, min(h.at, len(h.specs)-1))
+	}
+}
+
 // mostLines limits the lines of a chart; of more instances those with the largest values
 // are drawn.
 const mostLines = 8
 
-// drawCharts draws a chart for each metric that the user named.
-func (a *App) drawCharts(body screen.Area) {
-	if a.text {
-		a.textCharts(body)
-		return
-	}
-	if len(a.specs) == 0 {
+// draw draws a chart for each metric that the user named, of samples a step apart.
+func (h *charts) draw(body screen.Area, step time.Duration) {
+	if len(h.specs) == 0 {
 		in := body.Rule("Chart", "")
 		in.Text(1, 1, screen.Normal, "m charts a metric by its name; Tab completes it.")
 		in.Text(1, 3, screen.Dim, "for example  kernel.all.load   mem.util.free   disk.dev.read_bytes[sda]")
 		return
 	}
-	h := max(6, body.H/len(a.specs))
-	fits := max(1, body.H/h)
-	top := max(0, min(a.chartAt-fits+1, len(a.specs)-fits))
-	for i := 0; i < fits && top+i < len(a.specs); i++ {
-		n := h
+	height := max(6, body.H/len(h.specs))
+	fits := max(1, body.H/height)
+	top := max(0, min(h.at-fits+1, len(h.specs)-fits))
+	for i := 0; i < fits && top+i < len(h.specs); i++ {
+		n := height
 		if i == fits-1 {
-			n = body.H - i*h
+			n = body.H - i*height
 		}
 		at := top + i
-		area := body.Rows(i*h, n)
-		a.drawChart(area, at)
-		a.on(area, func() { a.chartAt = at })
+		area := body.Rows(i*height, n)
+		h.drawChart(area, at, step)
+		h.mouse.on(area, func() { h.at = at })
 	}
 }
 
-func (a *App) drawChart(area screen.Area, at int) {
-	spec := a.specs[at]
+func (h *charts) drawChart(area screen.Area, at int, step time.Duration) {
+	spec := h.specs[at]
 	title := spec
-	if at == a.chartAt && len(a.specs) > 1 {
+	if at == h.at && len(h.specs) > 1 {
 		title = "> " + spec
 	}
 	var c *model.Chart
-	for i := range a.now.Charts {
-		if a.now.Charts[i].Spec == spec {
-			c = &a.now.Charts[i]
+	for i := range h.film.now.Charts {
+		if h.film.now.Charts[i].Spec == spec {
+			c = &h.film.now.Charts[i]
 		}
 	}
 	switch {
@@ -66,7 +119,7 @@ func (a *App) drawChart(area screen.Area, at int) {
 		right = fmt.Sprintf("%d of %d instances", mostLines, len(c.Lines))
 	}
 	in := area.Rule(title, right)
-	shown := a.chartLines(c)
+	shown := chartLines(c)
 	legend := 0
 	if len(c.Lines) > 0 && (len(shown) > 1 || shown[0].Name != "") {
 		legend = min(32, max(16, in.W/4))
@@ -81,7 +134,7 @@ func (a *App) drawChart(area screen.Area, at int) {
 	lines := make([][]float64, len(shown))
 	for i, l := range shown {
 		key := model.ChartKey(spec, l.Name)
-		lines[i] = a.hist.Values(nil, key, a.end(), n)
+		lines[i] = h.film.hist.Values(nil, key, h.film.end(), n)
 		for _, v := range lines[i] {
 			if !math.IsNaN(v) {
 				plot.Min, plot.Max = min(plot.Min, v), max(plot.Max, v)
@@ -98,7 +151,7 @@ func (a *App) drawChart(area screen.Area, at int) {
 		in.TextRight(axis-1, (plot.Area.H-1)/2, screen.Dim, units((plot.Max+plot.Min)/2, c.Units))
 	}
 	in.TextRight(axis-1, plot.Area.H-1, screen.Dim, units(plot.Min, c.Units))
-	a.drawTimes(in.Part(axis, in.H-1, plot.Area.W, 1), n)
+	h.drawTimes(in.Part(axis, in.H-1, plot.Area.W, 1), n, step)
 	side := in.Part(in.W-legend+1, 0, legend-1, in.H)
 	for i, l := range shown {
 		if i >= side.H {
@@ -119,7 +172,7 @@ func (a *App) drawChart(area screen.Area, at int) {
 }
 
 // chartLines returns the instances drawn: the largest of many, in the order of the source.
-func (a *App) chartLines(c *model.Chart) []model.Line {
+func chartLines(c *model.Chart) []model.Line {
 	shown := slices.Clone(c.Lines)
 	if len(shown) > mostLines {
 		slices.SortStableFunc(shown, func(x, y model.Line) int { return cmp.Compare(zero(y.Value), zero(x.Value)) })
@@ -147,14 +200,14 @@ func ceiling(f float64, unit string) float64 {
 }
 
 // drawTimes draws the times of the left and the right end of a chart of n samples.
-func (a *App) drawTimes(line screen.Area, n int) {
-	end := a.end()
-	right := a.hist.Time(end)
+func (h *charts) drawTimes(line screen.Area, n int, step time.Duration) {
+	end := h.film.end()
+	right := h.film.hist.Time(end)
 	if right.IsZero() {
 		return
 	}
 	layout := "15:04:05"
-	line.TextRight(line.W, 0, screen.Dim, right.Time().In(a.cfg.Loc).Format(layout))
-	left := right.Add(-seconds(a.interval.Seconds() * float64(n-1)))
-	line.Text(0, 0, screen.Dim, left.Time().In(a.cfg.Loc).Format(layout))
+	line.TextRight(line.W, 0, screen.Dim, right.Time().In(h.loc).Format(layout))
+	left := right.Add(-seconds(step.Seconds() * float64(n-1)))
+	line.Text(0, 0, screen.Dim, left.Time().In(h.loc).Format(layout))
 }

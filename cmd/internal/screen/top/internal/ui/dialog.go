@@ -3,15 +3,184 @@ package ui
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/model"
-	"github.com/go-pcp/pcp/pcptime"
+	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
+
+// dialogs has the parts of the screen that take keys before a view does. At most one of them is in front: a question,
+// a prompt, a menu, the help, in this order. Without any there may be a note in the footer.
+type dialogs struct {
+	question *question
+	prompt   *prompt
+	menu     *menu
+	help     help
+	note     note
+}
+
+// A question must be confirmed.
+type question struct {
+	text string
+	yes  func()
+}
+
+// key handles a key, and reports whether a dialog takes it.
+func (d *dialogs) key(name, text string) bool {
+	switch {
+	case d.question != nil:
+		q := d.question
+		d.question = nil
+		if name == "y" || name == "Y" {
+			q.yes()
+		}
+	case d.prompt != nil:
+		if p := d.prompt; p.key(name, text) && d.prompt == p {
+			d.prompt = nil
+		}
+	case d.menu != nil:
+		if m := d.menu; m.key(name) {
+			d.choose(m, name == "enter")
+		}
+	case d.help.open:
+		d.help.key(name)
+	default:
+		return false
+	}
+	return true
+}
+
+// choose closes a menu, and takes its item.
+func (d *dialogs) choose(m *menu, take bool) {
+	d.menu = nil
+	if take {
+		m.accept(m.at)
+	}
+}
+
+// ask opens a prompt. If it is for a metric, it offers names.
+func (d *dialogs) ask(p prompt) {
+	p.first, p.at = p.text, -1
+	d.prompt = &p
+	p.offer()
+}
+
+// drawFooter draws the question, the keys of the menu or the note, and reports whether there is any.
+func (d *dialogs) drawFooter(line screen.Area) bool {
+	switch {
+	case d.question != nil:
+		x := line.Text(0, 0, screen.Warn, d.question.text)
+		x = line.Text(x+1, 0, screen.Key, "y")
+		x = line.Text(x, 0, screen.KeyText, "Yes")
+		x = line.Text(x+1, 0, screen.Key, "n")
+		line.Text(x, 0, screen.KeyText, "No")
+	case d.menu != nil:
+		x := 0
+		for _, k := range [][2]string{{"Up/Down", "Choose"}, {"Enter", "Take"}, {"Esc", "Close"}} {
+			x = line.Text(x, 0, screen.Key, k[0])
+			x = line.Text(x, 0, screen.KeyText, k[1]) + 1
+		}
+	default:
+		return d.note.draw(line)
+	}
+	return true
+}
+
+// drawMenu draws the list to choose from.
+func (d *dialogs) drawMenu(body screen.Area, on *mouse) {
+	m := d.menu
+	in, frame := m.draw(body)
+	top := max(0, m.at-in.H+1)
+	for y := 0; y < in.H && top+y < len(m.items); y++ {
+		i := top + y
+		on.on(in.Part(0, y, in.W, 1), func() { m.at = i; d.choose(m, true) })
+	}
+	on.onWheel(frame, func(n int) { m.move(n / wheelRows) })
+}
+
+// A note is a message shown for some seconds.
+type note struct {
+	clock func() time.Time
+	text  string
+	ends  time.Time
+}
+
+// say shows a message.
+func (n *note) say(format string, args ...any) {
+	n.text = fmt.Sprintf(format, args...)
+	n.ends = n.clock().Add(5 * time.Second)
+}
+
+// draw draws the message, if there is one.
+func (n *note) draw(line screen.Area) bool {
+	if !n.clock().Before(n.ends) {
+		return false
+	}
+	line.Text(0, 0, screen.Warn, n.text)
+	return true
+}
+
+// A menu is a list from which the user chooses.
+type menu struct {
+	title  string
+	items  []string
+	at     int
+	accept func(i int)
+}
+
+// move moves the cursor.
+func (m *menu) move(n int) { m.at = max(0, min(len(m.items)-1, m.at+n)) }
+
+// key handles a key, and reports whether it closes the menu.
+func (m *menu) key(name string) bool {
+	switch name {
+	case "esc", "q", "enter":
+		return true
+	case "up":
+		m.move(-1)
+	case "down":
+		m.move(1)
+	case "pgup", "home":
+		m.at = 0
+	case "pgdown", "end":
+		m.at = len(m.items) - 1
+	default:
+		// The next item that starts with the letter.
+		for i := range m.items {
+			at := (m.at + 1 + i) % len(m.items)
+			if len(name) == 1 && strings.HasPrefix(strings.ToLower(m.items[at]), strings.ToLower(name)) {
+				m.at = at
+				break
+			}
+		}
+	}
+	return false
+}
+
+// draw draws the list in a frame, and returns the inner area and the frame.
+func (m *menu) draw(body screen.Area) (in, frame screen.Area) {
+	w := screen.Width(m.title, 60) + 8
+	for _, item := range m.items {
+		w = max(w, screen.Width(item, 60)+4)
+	}
+	h := min(len(m.items)+2, body.H)
+	x := min(4, max(0, body.W-w))
+	frame = body.Part(x, 0, w, h)
+	frame.Clear()
+	in = frame.Box(m.title, "")
+	top := max(0, m.at-in.H+1)
+	for y := 0; y < in.H && top+y < len(m.items); y++ {
+		style := screen.Normal
+		if top+y == m.at {
+			style = screen.Selected
+			in.Fill(0, y, in.W, style, ' ')
+		}
+		in.Text(1, y, style, m.items[top+y])
+	}
+	return in, frame
+}
 
 // maxTyped limits the length of a text in a prompt.
 const maxTyped = 500
@@ -27,96 +196,28 @@ type prompt struct {
 	change func(text string)
 	first  string
 
-	complete bool     // names of metrics
-	offered  []string // that fit
-	at       int      // of offered, -1 for the typed text
+	names   *names   // of metrics that are offered; nil for none
+	offered []string // that fit
+	at      int      // of offered, -1 for the typed text
 }
 
-// A menu is a list from which the user chooses.
-type menu struct {
-	title  string
-	items  []string
-	at     int
-	accept func(i int)
-}
-
-// A question must be confirmed.
-type question struct {
-	text string
-	yes  func()
-}
-
-// An Action is an action on a process of this host.
-type Action struct {
-	PID    int32
-	Name   string  // of the program, which must not have changed
-	Start  float64 // in seconds since the host started; NaN if that is not known
-	Signal string  // "TERM", or "" for a nice value
-	Nice   int
-}
-
-// Action returns, once, the action that the user has requested.
-func (a *App) Action() (Action, bool) {
-	if a.action == nil {
-		return Action{}, false
-	}
-	act := *a.action
-	a.action = nil
-	return act, true
-}
-
-// Acted shows the result of an action.
-func (a *App) Acted(act Action, err error) {
-	what := "nice value of " + strconv.Itoa(int(act.PID))
-	if act.Signal != "" {
-		what = "SIG" + act.Signal + " to " + strconv.Itoa(int(act.PID))
-	}
-	a.refresh = true
-	if err != nil {
-		a.say("%s: %v", what, err)
-		return
-	}
-	if act.Signal != "" {
-		a.say("%s: sent", what)
-	} else {
-		a.say("%s: %d", what, act.Nice)
-	}
-}
-
-func (a *App) ask(p prompt) {
-	p.first, p.at = p.text, -1
-	a.prompt = &p
-	a.offer()
-}
-
-// Paste adds a text to the typed text.
-func (a *App) Paste(text string) {
-	if a.prompt != nil {
-		a.typed(text)
-	}
-}
-
-func (a *App) promptKey(name, text string) {
-	p := a.prompt
+// key handles a key, and reports whether it closes the prompt.
+func (p *prompt) key(name, text string) bool {
 	switch name {
 	case "esc":
-		a.prompt = nil
 		if p.change != nil {
 			p.change(p.first)
 		}
-		return
+		return true
 	case "enter":
 		if p.at >= 0 && p.at < len(p.offered) {
 			p.text = p.offered[p.at]
 		}
 		if err := p.accept(strings.TrimSpace(p.text)); err != nil {
 			p.err = err.Error()
-			return
+			return false
 		}
-		if a.prompt == p {
-			a.prompt = nil
-		}
-		return
+		return true
 	case "backspace", "ctrl+h":
 		_, n := utf8.DecodeLastRuneInString(p.text)
 		p.text = p.text[:len(p.text)-n]
@@ -126,26 +227,26 @@ func (a *App) promptKey(name, text string) {
 		p.text = ""
 	case "up":
 		p.at = max(-1, p.at-1)
-		return
+		return false
 	case "down":
 		p.at = min(len(p.offered)-1, p.at+1)
-		return
+		return false
 	case "tab":
-		a.completeName()
-		return
+		p.complete()
+		return false
 	default:
 		if name == "space" && text == "" {
 			text = " "
 		}
-		a.typed(text)
-		return
+		p.typed(text)
+		return false
 	}
-	a.changed()
+	p.changed()
+	return false
 }
 
-// typed adds characters to a prompt, but no control characters.
-func (a *App) typed(text string) {
-	p := a.prompt
+// typed adds characters to the text, but no control characters.
+func (p *prompt) typed(text string) {
 	added := false
 	for _, r := range text {
 		if unicode.IsPrint(r) && len(p.text) < maxTyped {
@@ -154,65 +255,35 @@ func (a *App) typed(text string) {
 		}
 	}
 	if added {
-		a.changed()
+		p.changed()
 	}
 }
 
-func (a *App) changed() {
-	p := a.prompt
+// changed offers names again after a change of the text.
+func (p *prompt) changed() {
 	p.err, p.at = "", -1
 	if p.change != nil {
 		p.change(p.text)
 	}
-	a.offer()
+	p.offer()
 }
 
-// maxOffered is how many names are offered.
-const maxOffered = 200
-
-// offer finds the names of metrics that match the typed text: first those that start with it, then those that
-// contain it.
-func (a *App) offer() {
-	p := a.prompt
-	if p == nil || !p.complete {
-		return
-	}
-	if a.names == nil {
-		a.wantNames = true
-	}
-	p.offered = p.offered[:0]
-	word, _, _ := strings.Cut(p.text, "[")
-	if strings.Contains(p.text, "[") {
-		return
-	}
-	for _, name := range a.names {
-		if strings.HasPrefix(name, word) && len(p.offered) < maxOffered {
-			p.offered = append(p.offered, name)
-		}
-	}
-	if word == "" {
-		return
-	}
-	for _, name := range a.names {
-		if len(p.offered) == maxOffered {
-			break
-		}
-		if !strings.HasPrefix(name, word) && strings.Contains(name, word) {
-			p.offered = append(p.offered, name)
-		}
+// offer finds the names of metrics that match the text.
+func (p *prompt) offer() {
+	if p.names != nil {
+		p.offered = p.names.matching(p.offered[:0], p.text)
 	}
 }
 
-// completeName completes the typed text to the longest common prefix of the names that start with it, or
+// complete completes the typed text to the longest common prefix of the names that start with it, or
 // to the chosen name.
-func (a *App) completeName() {
-	p := a.prompt
-	if !p.complete || len(p.offered) == 0 {
+func (p *prompt) complete() {
+	if len(p.offered) == 0 {
 		return
 	}
 	if p.at >= 0 {
 		p.text = p.offered[p.at]
-		a.changed()
+		p.changed()
 		return
 	}
 	common := ""
@@ -232,201 +303,103 @@ func (a *App) completeName() {
 	}
 	if len(common) > len(p.text) {
 		p.text = common
-		a.changed()
+		p.changed()
 		return
 	}
 	p.at = min(len(p.offered)-1, p.at+1)
 }
 
-func (a *App) menuKey(name string) {
-	m := a.menu
-	switch name {
-	case "esc", "q":
-		a.menu = nil
-	case "up":
-		m.at = max(0, m.at-1)
-	case "down":
-		m.at = min(len(m.items)-1, m.at+1)
-	case "pgup", "home":
-		m.at = 0
-	case "pgdown", "end":
-		m.at = len(m.items) - 1
-	case "enter":
-		a.menu = nil
-		m.accept(m.at)
-	default:
-		// The next item that starts with the letter.
-		for i := range m.items {
-			at := (m.at + 1 + i) % len(m.items)
-			if len(name) == 1 && strings.HasPrefix(strings.ToLower(m.items[at]), strings.ToLower(name)) {
-				m.at = at
-				return
-			}
+// draw draws the text, and the offered names above it. It returns the position of the cursor.
+func (p *prompt) draw(line, body screen.Area) (x, y int) {
+	at := line.Text(0, 0, screen.Key, p.label+": ")
+	text := p.text
+	for screen.Width(text, line.W) > max(1, line.W-at-1) { // the end matters
+		_, rest, _ := cutFirst(text)
+		text = rest
+	}
+	end := line.Text(at, 0, screen.Bold, text)
+	x, y = line.X+min(end, line.W-1), line.Y
+	if p.err != "" {
+		line.Text(end+2, 0, screen.Bad, p.err)
+	}
+	if p.names == nil {
+		return x, y
+	}
+	n := min(len(p.offered), max(1, min(10, body.H-2)))
+	if p.names.list == nil {
+		why := "looking for the names of metrics"
+		if p.names.err != nil {
+			why = p.names.err.Error()
+		}
+		line.Text(end+2, 0, screen.Dim, why)
+	}
+	top := max(0, p.at-n+1)
+	w := min(body.W, 64)
+	list := body.Part(0, body.H-n, w, n)
+	list.Clear()
+	for i := range n {
+		style := screen.Normal
+		if top+i == p.at {
+			style = screen.Selected
+			list.Fill(0, i, w, style, ' ')
+		}
+		list.Text(1, i, style, p.offered[top+i])
+	}
+	return x, y
+}
+
+func cutFirst(s string) (first, rest string, ok bool) {
+	for i := range s {
+		if i > 0 {
+			return s[:i], s[i:], true
 		}
 	}
+	return s, "", false
 }
 
-func (a *App) answer(name string) {
-	q := a.question
-	a.question = nil
-	if name == "y" || name == "Y" {
-		q.yes()
+// names are the names of all metrics, once they were needed.
+type names struct {
+	list   []string
+	wanted bool  // they must be requested
+	err    error // of the request
+}
+
+// maxOffered is how many names are offered.
+const maxOffered = 200
+
+// matching appends the names that match a text, and requests them if there are none: first those that start with
+// the text, then those that contain it.
+func (n *names) matching(dst []string, text string) []string {
+	if n.list == nil {
+		n.wanted = true
 	}
-}
-
-func (a *App) askTime() {
-	a.ask(prompt{label: "Time", accept: func(text string) error {
-		if text == "" {
-			return nil
-		}
-		at, err := a.parseTime(text)
-		if err != nil {
-			return fmt.Errorf("%q is not a time; 14:30, -10min, start and end are", text)
-		}
-		a.jump(at)
-		return nil
-	}})
-}
-
-// maxInterval is the longest interval that can be typed.
-const maxInterval = 366 * 24 * time.Hour
-
-func (a *App) askInterval() {
-	label := "Interval"
-	if a.cfg.Host.Archive {
-		label = "Step"
+	word, _, instance := strings.Cut(text, "[")
+	if instance {
+		return dst
 	}
-	a.ask(prompt{label: label, accept: func(text string) error {
-		if text == "" {
-			return nil
-		}
-		d, err := pcptime.ParseInterval(text)
-		if err != nil {
-			return fmt.Errorf("%q is not an interval; 5, 500msec and 2min are", text)
-		}
-		if d < 100*time.Millisecond || d > maxInterval {
-			return fmt.Errorf("%s is outside 100 milliseconds to a year", text)
-		}
-		a.setInterval(d)
-		return nil
-	}})
-}
-
-func (a *App) askFilter() {
-	set := func(text string) { a.sel.Filter = text; a.arrange() }
-	a.ask(prompt{label: "Filter", text: a.sel.Filter, change: set, accept: func(text string) error { set(text); return nil }})
-}
-
-func (a *App) chooseOwner() {
-	if a.now == nil {
-		return
-	}
-	var owners []string
-	for i := range a.now.Processes {
-		if o := a.now.Processes[i].Owner; o != "" && !slices.Contains(owners, o) {
-			owners = append(owners, o)
+	for _, name := range n.list {
+		if strings.HasPrefix(name, word) && len(dst) < maxOffered {
+			dst = append(dst, name)
 		}
 	}
-	slices.Sort(owners)
-	items := append([]string{"(all users)"}, owners...)
-	a.menu = &menu{title: "User", items: items, at: max(0, slices.Index(items, a.sel.Owner)), accept: func(i int) {
-		if a.sel.Owner = ""; i > 0 {
-			a.sel.Owner = items[i]
+	if word == "" {
+		return dst
+	}
+	for _, name := range n.list {
+		if len(dst) == maxOffered {
+			break
 		}
-		a.arrange()
-	}}
-}
-
-func (a *App) chooseSort() {
-	var items []string
-	var by []model.Column
-	for _, c := range columns {
-		if c.name != "" {
-			items, by = append(items, c.name), append(by, c.by)
+		if !strings.HasPrefix(name, word) && strings.Contains(name, word) {
+			dst = append(dst, name)
 		}
 	}
-	at := max(0, slices.Index(by, a.sel.By))
-	a.menu = &menu{title: "Sort by", items: items, at: at, accept: func(i int) { a.sortBy(by[i]) }}
+	return dst
 }
 
-// signals are those that are offered.
-var signals = []string{"TERM", "KILL", "HUP", "INT", "QUIT", "STOP", "CONT", "USR1", "USR2", "ABRT", "ALRM"}
-
-// target returns the chosen process, if actions on it are possible.
-func (a *App) target() *model.Process {
-	p := a.chosen()
-	switch {
-	case p == nil:
-		a.say("no process is chosen")
-	case a.cfg.Host.Archive:
-		a.say("this is the past: nothing can be done to a process of it")
-		return nil
-	case !a.cfg.Local:
-		a.say("the processes are those of %s: this works on the host itself", a.cfg.Host.Name)
-		return nil
-	case a.tapeAt >= 0:
-		a.say("this is the past: Esc shows the present")
-		return nil
+// lacks reports whether a name is certainly not that of a metric.
+func (n *names) lacks(name string) bool {
+	if _, known := slices.BinarySearch(n.list, name); known {
+		return false
 	}
-	return p
-}
-
-func (a *App) chooseSignal() {
-	p := a.target()
-	if p == nil {
-		return
-	}
-	act := Action{PID: p.PID, Name: p.Name, Start: p.Start}
-	a.menu = &menu{title: fmt.Sprintf("Signal to %d %s", p.PID, p.Name), items: signals, accept: func(i int) {
-		act.Signal = signals[i]
-		a.question = &question{text: fmt.Sprintf("Send SIG%s to %d (%s)?", act.Signal, act.PID, act.Name), yes: func() { a.action = &act }}
-	}}
-}
-
-func (a *App) askNice() {
-	p := a.target()
-	if p == nil {
-		return
-	}
-	act := Action{PID: p.PID, Name: p.Name, Start: p.Start}
-	a.ask(prompt{label: fmt.Sprintf("Nice value of %d %s (now %d)", p.PID, p.Name, p.Nice), accept: func(text string) error {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < -20 || n > 19 {
-			return fmt.Errorf("%q is not a nice value, -20 to 19", text)
-		}
-		act.Nice = n
-		a.question = &question{text: fmt.Sprintf("Give %d (%s) the nice value %d?", act.PID, act.Name, n), yes: func() { a.action = &act }}
-		return nil
-	}})
-}
-
-// maxCharts limits the number of charts.
-const maxCharts = 8
-
-func (a *App) askMetric() {
-	a.ask(prompt{label: "Metric", complete: true, accept: func(text string) error {
-		switch {
-		case text == "":
-			return nil
-		case slices.Contains(a.specs, text):
-			a.chartAt = slices.Index(a.specs, text)
-			return nil
-		case len(a.specs) == maxCharts:
-			return fmt.Errorf("%d charts are enough; d takes one away", maxCharts)
-		}
-		name, _, _ := strings.Cut(text, "[")
-		if _, known := slices.BinarySearch(a.names, name); !known && len(a.names) > 0 && !slices.Contains(a.names, name) {
-			return fmt.Errorf("there is no metric %s", name)
-		}
-		a.specs = append(slices.Clip(a.specs), text)
-		a.chartAt = len(a.specs) - 1
-		return nil
-	}})
-}
-
-func (a *App) dropChart() {
-	if a.chartAt < len(a.specs) {
-		a.specs = slices.Delete(slices.Clone(a.specs), a.chartAt, a.chartAt+1)
-		a.chartAt = max(0, min(a.chartAt, len(a.specs)-1))
-	}
+	return len(n.list) > 0 && !slices.Contains(n.list, name)
 }

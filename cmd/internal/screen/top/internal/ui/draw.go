@@ -4,53 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
+	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/model"
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
-
-// A hit is a place that reacts to the mouse.
-type hit struct {
-	area  screen.Area
-	click func()
-	wheel func(n int)
-}
-
-// on makes a place react to a click.
-func (a *App) on(area screen.Area, click func()) {
-	if area.W > 0 && area.H > 0 {
-		a.hits = append(a.hits, hit{area: area, click: click})
-	}
-}
-
-// onWheel makes a place react to the wheel.
-func (a *App) onWheel(area screen.Area, wheel func(n int)) {
-	a.hits = append(a.hits, hit{area: area, wheel: wheel})
-}
-
-// wheelRows is how many lines the wheel moves.
-const wheelRows = 3
-
-// Click handles a click at a place of the screen. The area drawn last is on top.
-func (a *App) Click(x, y int) {
-	for i := len(a.hits) - 1; i >= 0; i-- {
-		if h := &a.hits[i]; h.click != nil && h.area.Has(x, y) {
-			h.click()
-			break
-		}
-	}
-	a.supply()
-}
-
-// Wheel handles the mouse wheel at a place of the screen, n being 1 for down and -1 for up.
-func (a *App) Wheel(x, y, n int) {
-	for i := len(a.hits) - 1; i >= 0; i-- {
-		if h := &a.hits[i]; h.wheel != nil && h.area.Has(x, y) {
-			h.wheel(wheelRows * n)
-			return
-		}
-	}
-}
 
 // The least size of a useful screen.
 const (
@@ -62,7 +19,7 @@ const (
 func (a *App) Draw(g *screen.Grid) (x, y int, shows bool) {
 	g.Resize(a.w, a.h)
 	g.SetASCII(a.cfg.ASCII)
-	a.hits = a.hits[:0]
+	a.mouse.clear()
 	all := g.All()
 	if a.w < leastWidth || a.h < leastHeight {
 		all.Text(0, 0, screen.Warn, "too small")
@@ -71,42 +28,43 @@ func (a *App) Draw(g *screen.Grid) (x, y int, shows bool) {
 	a.drawHeader(all.Rows(0, 1))
 	a.drawTabs(all.Rows(1, 1))
 	bottom := all.H - 1
-	if a.cfg.Host.Archive || a.tapeAt >= 0 {
+	if a.cfg.Host.Archive || a.film.past() {
 		bottom--
-		a.drawTimeLine(all.Rows(bottom, 1))
+		a.play.drawTimeLine(all.Rows(bottom, 1), &a.mouse)
 	}
 	body := all.Rows(2, bottom-2)
 	a.drawBody(body)
 	footer := all.Rows(all.H-1, 1)
-	if a.prompt != nil {
-		x, y, shows = a.drawPrompt(footer, body)
-	} else {
+	if a.dialogs.prompt != nil {
+		x, y = a.dialogs.prompt.draw(footer, body)
+		shows = true
+	} else if !a.dialogs.drawFooter(footer) {
 		a.drawFooter(footer)
 	}
-	if a.menu != nil {
-		a.drawMenu(body)
+	if a.dialogs.menu != nil {
+		a.dialogs.drawMenu(body, &a.mouse)
 	}
-	if a.help {
-		a.drawHelp(body)
+	if a.dialogs.help.open {
+		a.dialogs.help.draw(body, &a.mouse)
 	}
 	return x, y, shows
 }
 
 func (a *App) drawBody(body screen.Area) {
 	switch {
-	case a.now == nil && a.lost != nil:
+	case a.film.now == nil && a.play.lost != nil:
 		a.drawLost(body)
-	case a.now == nil && a.atEnd:
+	case a.film.now == nil && a.play.atEnd:
 		body.Text(1, 1, screen.Warn, "The archive has nothing in this time window.")
-	case a.now == nil && a.failed != "":
-		body.Text(1, 1, screen.Bad, a.failed)
-	case a.now == nil:
+	case a.film.now == nil && a.play.failed != "":
+		body.Text(1, 1, screen.Bad, a.play.failed)
+	case a.film.now == nil:
 		body.Text(1, 1, screen.Dim, "The first sample is on its way.")
-	case a.now.Empty():
+	case a.film.now.Empty():
 		body.Text(1, 1, screen.Warn, "Nothing is recorded at this time.")
 		body.Text(1, 3, screen.Dim, "Space, the arrows and b lead on; the line below shows where this is.")
-	case a.detail != 0:
-		a.drawDetail(body)
+	case a.procs.detail != 0:
+		a.procs.drawDetail(body)
 	default:
 		a.drawView(body)
 	}
@@ -119,37 +77,96 @@ func (a *App) drawView(body screen.Area) {
 	case Processes:
 		a.drawProcessPage(body)
 	case CGroups:
-		a.drawCGroups(body)
+		a.tables.drawCGroups(body, a.openCGroup)
 	case Disks:
-		a.drawDisks(body)
+		a.tables.drawDisks(body)
 	case Network:
-		a.drawNetwork(body)
+		a.tables.drawNetwork(body)
 	case Pressure:
-		a.drawPressure(body)
+		a.tables.drawPressure(body)
 	case Charts:
-		a.drawCharts(body)
+		if a.tables.meters.text {
+			textCharts(body, a.film.now)
+		} else {
+			a.charts.draw(body, a.play.pace.interval)
+		}
 	}
+}
+
+// drawOverview draws the totals of the host, and below them the processes.
+func (a *App) drawOverview(body screen.Area) {
+	n := a.tables.meters.draw(body)
+	if body.H-n < 3 {
+		return
+	}
+	rest := body.Rows(n, body.H-n)
+	why := a.film.now.Absent(model.PanelProcesses)
+	if why == "" {
+		a.procs.drawTable(rest, false)
+		return
+	}
+	// The parts shown instead.
+	absent(rest, why)
+	if a.tables.meters.text {
+		return
+	}
+	half := min(len(a.film.now.Disks)+1, rest.H/2)
+	if half > 1 {
+		a.tables.diskTable(rest.Rows(1, half))
+	}
+	if a.film.now.Absent(model.PanelInterfaces) == "" {
+		a.tables.interfaceTable(rest.Rows(1+half+min(1, half), rest.H))
+	}
+}
+
+// drawProcessPage draws the totals in a few lines, and the processes.
+func (a *App) drawProcessPage(body screen.Area) {
+	s := a.film.now
+	line := body.Rows(0, 1)
+	half := max(20, body.W/3)
+	cpuBar(line, 0, 0, half, &s.CPU, "CPU")
+	memoryBar(&s.Memory, line, half+1, 0, half)
+	if rest := body.W - 2*half - 2; rest > 10 {
+		line.Text(2*half+2, 0, screen.Dim, fmt.Sprintf("%s tasks, %s running", count(s.Procs), count(s.Running)))
+	}
+	line = body.Rows(1, 1)
+	chosen := a.procs.conditions()
+	n := len(a.procs.visible())
+	text := fmt.Sprintf("%d processes", n)
+	if len(s.Processes) != n {
+		text = fmt.Sprintf("%d of %d processes", n, len(s.Processes))
+	}
+	x := line.Text(0, 0, screen.Dim, text)
+	if len(chosen) > 0 {
+		x = line.Text(x, 0, screen.Warn, ": "+strings.Join(chosen, ", "))
+	}
+	if s.Groups&model.ProcessIO != 0 {
+		if why := s.Absent(model.PanelProcessIO); why != "" {
+			line.Text(x+2, 0, screen.Dim, why)
+		}
+	}
+	a.procs.drawTable(body.Rows(2, body.H-2), true)
 }
 
 func (a *App) drawLost(body screen.Area) {
 	body.Text(1, 1, screen.Bad, "The collector does not answer.")
-	body.Text(1, 2, screen.Normal, a.lost.Error())
+	body.Text(1, 2, screen.Normal, a.play.lost.Error())
 	body.Text(1, 4, screen.Dim, "It is tried again each second; q leaves.")
 }
 
 // drawHeader draws the name of the host, and how the screen follows it.
 func (a *App) drawHeader(line screen.Area) {
 	h := &a.cfg.Host
-	end := a.drawState(line)
+	end := a.play.drawState(line, a.tables.meters.text)
 	left := line.Part(0, 0, end-1, 1)
 	x := left.Text(0, 0, screen.Title, "pcp top ")
 	x = left.Text(x, 0, screen.Bold, h.Name)
 	var facts []string
-	if a.now != nil {
-		if u := a.now.Uptime; !math.IsNaN(u) {
+	if a.film.now != nil {
+		if u := a.film.now.Uptime; !math.IsNaN(u) {
 			facts = append(facts, "up "+since(u))
 		}
-		if l := a.now.Load; !math.IsNaN(l[0]) {
+		if l := a.film.now.Load; !math.IsNaN(l[0]) {
 			facts = append(facts, "load "+load(l[0])+" "+load(l[1])+" "+load(l[2]))
 		}
 	}
@@ -162,61 +179,6 @@ func (a *App) drawHeader(line screen.Area) {
 		}
 		x = left.Text(x+2, 0, screen.Dim, f)
 	}
-}
-
-// drawState draws the time at the right end of the header, and returns its start.
-func (a *App) drawState(line screen.Area) int {
-	type part struct {
-		style screen.Style
-		text  string
-	}
-	var parts []part
-	glyph := func(unicode, ascii string) string {
-		if line.ASCII() {
-			return ascii
-		}
-		return unicode
-	}
-	switch {
-	case a.text:
-	case a.lost != nil:
-		parts = append(parts, part{screen.Bad, fmt.Sprintf("no answer for %s", interval(a.cfg.Now().Sub(a.lostAt).Round(time.Second)))})
-	case a.failed != "":
-		parts = append(parts, part{screen.Bad, a.failed})
-	case a.cfg.Host.Archive && a.atEnd:
-		parts = append(parts, part{screen.Paused, "end of archive"})
-	case a.cfg.Host.Archive && a.paused:
-		parts = append(parts, part{screen.Paused, fmt.Sprintf("%spaused %g/s", glyph("⏸ ", ""), speeds[a.speed])})
-	case a.cfg.Host.Archive:
-		parts = append(parts, part{screen.Replay, fmt.Sprintf("%s %g/s", glyph("▶", ">"), speeds[a.speed])})
-	case a.tapeAt >= 0:
-		parts = append(parts, part{screen.Paused, glyph("⏸ ", "") + "paused"})
-	default:
-		parts = append(parts, part{screen.Live, glyph("● ", "") + "live " + interval(a.interval)})
-	}
-	if a.cfg.Host.Archive {
-		parts = append(parts, part{screen.Dim, "step " + interval(a.interval)})
-	}
-	if a.now != nil {
-		at := a.now.Time.Time().In(a.cfg.Loc)
-		layout := "15:04:05"
-		if a.cfg.Host.Archive && line.W >= 100 || line.W >= 120 {
-			layout = "2006-01-02 15:04:05 MST"
-		} else if a.cfg.Host.Archive {
-			layout = "01-02 15:04:05"
-		}
-		parts = append(parts, part{screen.Bold, at.Format(layout)})
-	}
-	width := 0
-	for _, p := range parts {
-		width += screen.Width(p.text, line.W) + 2
-	}
-	start := max(line.W/4, line.W-width+2)
-	x := start
-	for _, p := range parts {
-		x = line.Text(x, 0, p.style, p.text) + 2
-	}
-	return start
 }
 
 // drawTabs draws the names of the views.
@@ -233,77 +195,13 @@ func (a *App) drawTabs(line screen.Area) {
 			style = screen.TabOn
 		}
 		end := line.Text(x, 0, style, text)
-		a.on(line.Part(x, 0, end-x, 1), func() { a.setView(v) })
+		a.mouse.on(line.Part(x, 0, end-x, 1), func() { a.setView(v) })
 		x = end
 	}
 }
 
-// drawTimeLine draws the position of the sample in the archive, or in the tape of a live source.
-func (a *App) drawTimeLine(line screen.Area) {
-	first, last := a.cfg.Host.First, a.cfg.Host.Last
-	if !a.cfg.Host.Archive {
-		first, last = a.tape.At(0).Time, a.tape.At(a.tape.Len()-1).Time
-	}
-	layout := "15:04:05"
-	from, to := first.Time().In(a.cfg.Loc), last.Time().In(a.cfg.Loc)
-	if last.Sub(first) > 86400 || from.Day() != to.Day() {
-		layout = "01-02 15:04"
-	}
-	left, right := from.Format(layout), to.Format(layout)
-	line.Text(0, 0, screen.Dim, left)
-	line.TextRight(line.W, 0, screen.Dim, right)
-	bar := line.Part(len(left)+1, 0, line.W-len(left)-len(right)-2, 1)
-	if bar.W < 5 || a.now == nil {
-		return
-	}
-	rule, knob, done := '─', '●', '━'
-	if line.ASCII() {
-		rule, knob, done = '-', 'O', '='
-	}
-	bar.Fill(0, 0, bar.W, screen.Border, rule)
-	span := last.Sub(first)
-	at := 0
-	if span > 0 {
-		at = int(math.Round(a.now.Time.Sub(first) / span * float64(bar.W-1)))
-	}
-	at = max(0, min(bar.W-1, at))
-	bar.Fill(0, 0, at, screen.Accent, done)
-	bar.Rune(at, 0, screen.Replay, knob)
-	for x := range bar.W {
-		a.on(bar.Part(x, 0, 1, 1), func() {
-			a.jump(first.Add(seconds(span * float64(x) / float64(max(1, bar.W-1)))))
-		})
-	}
-}
-
-// seconds returns a number of seconds as a duration.
-func seconds(f float64) time.Duration {
-	const most = float64(1<<63-1) / float64(time.Second) / 2
-	return time.Duration(max(-most, min(most, f)) * float64(time.Second))
-}
-
 // drawFooter draws the most used keys.
 func (a *App) drawFooter(line screen.Area) {
-	if a.question != nil {
-		x := line.Text(0, 0, screen.Warn, a.question.text)
-		x = line.Text(x+1, 0, screen.Key, "y")
-		x = line.Text(x, 0, screen.KeyText, "Yes")
-		x = line.Text(x+1, 0, screen.Key, "n")
-		line.Text(x, 0, screen.KeyText, "No")
-		return
-	}
-	if a.menu != nil {
-		x := 0
-		for _, k := range [][2]string{{"Up/Down", "Choose"}, {"Enter", "Take"}, {"Esc", "Close"}} {
-			x = line.Text(x, 0, screen.Key, k[0])
-			x = line.Text(x, 0, screen.KeyText, k[1]) + 1
-		}
-		return
-	}
-	if a.cfg.Now().Before(a.noteEnds) {
-		line.Text(0, 0, screen.Warn, a.note)
-		return
-	}
 	x := 0
 	width := 0
 	var list []*binding
@@ -322,7 +220,7 @@ func (a *App) drawFooter(line screen.Area) {
 	leave := func(x int) {
 		end := line.Text(x, 0, screen.Key, "q")
 		end = line.Text(end, 0, screen.KeyText, "Quit")
-		a.on(line.Part(x, 0, end-x, 1), func() { a.quit = true })
+		a.mouse.on(line.Part(x, 0, end-x, 1), func() { a.quit = true })
 	}
 	for _, b := range list {
 		show := b.show
@@ -335,125 +233,10 @@ func (a *App) drawFooter(line screen.Area) {
 		}
 		end := line.Text(x, 0, screen.Key, show)
 		end = line.Text(end, 0, screen.KeyText, b.short)
-		a.on(line.Part(x, 0, end-x, 1), func() { b.do(a) })
+		a.mouse.on(line.Part(x, 0, end-x, 1), func() { b.do(a) })
 		x = end + gap
 	}
 	leave(x)
-}
-
-// drawPrompt draws the typed text, and returns the position of the cursor.
-func (a *App) drawPrompt(line, body screen.Area) (x, y int, shows bool) {
-	p := a.prompt
-	at := line.Text(0, 0, screen.Key, p.label+": ")
-	text := p.text
-	for screen.Width(text, line.W) > max(1, line.W-at-1) { // the end matters
-		_, rest, _ := cutFirst(text)
-		text = rest
-	}
-	end := line.Text(at, 0, screen.Bold, text)
-	x, y, shows = line.X+min(end, line.W-1), line.Y, true
-	if p.err != "" {
-		line.Text(end+2, 0, screen.Bad, p.err)
-	}
-	if !p.complete {
-		return x, y, shows
-	}
-	n := min(len(p.offered), max(1, min(10, body.H-2)))
-	if a.names == nil {
-		what := "looking for the names of metrics"
-		if a.namesErr != nil {
-			what = a.namesErr.Error()
-		}
-		line.Text(end+2, 0, screen.Dim, what)
-	}
-	top := max(0, p.at-n+1)
-	w := min(body.W, 64)
-	list := body.Part(0, body.H-n, w, n)
-	list.Clear()
-	for i := range n {
-		style := screen.Normal
-		if top+i == p.at {
-			style = screen.Selected
-			list.Fill(0, i, w, style, ' ')
-		}
-		list.Text(1, i, style, p.offered[top+i])
-	}
-	return x, y, shows
-}
-
-func cutFirst(s string) (first, rest string, ok bool) {
-	for i := range s {
-		if i > 0 {
-			return s[:i], s[i:], true
-		}
-	}
-	return s, "", false
-}
-
-// drawMenu draws a list to choose from.
-func (a *App) drawMenu(body screen.Area) {
-	m := a.menu
-	w := screen.Width(m.title, 60) + 8
-	for _, item := range m.items {
-		w = max(w, screen.Width(item, 60)+4)
-	}
-	h := min(len(m.items)+2, body.H)
-	x := min(4, max(0, body.W-w))
-	frame := body.Part(x, 0, w, h)
-	frame.Clear()
-	in := frame.Box(m.title, "")
-	top := max(0, m.at-in.H+1)
-	for y := 0; y < in.H && top+y < len(m.items); y++ {
-		i := top + y
-		style := screen.Normal
-		if i == m.at {
-			style = screen.Selected
-			in.Fill(0, y, in.W, style, ' ')
-		}
-		in.Text(1, y, style, m.items[i])
-		a.on(in.Part(0, y, in.W, 1), func() { a.menu = nil; m.accept(i) })
-	}
-	a.onWheel(frame, func(n int) { m.at = max(0, min(len(m.items)-1, m.at+n/wheelRows)) })
-}
-
-// drawHelp draws a description of the keys.
-func (a *App) drawHelp(body screen.Area) {
-	w := min(body.W, 78)
-	frame := body.Part((body.W-w)/2, 0, w, body.H)
-	frame.Clear()
-	in := frame.Box("Keys", "↑↓ more, any other key closes")
-	type line struct{ key, text string }
-	var all []line
-	section := func(title string, takes func(b *binding) bool) {
-		all = append(all, line{"", title})
-		for i := range keyTable() {
-			if b := &keyTable()[i]; b.help != "" && takes(b) {
-				all = append(all, line{b.show, b.help})
-			}
-		}
-	}
-	section("Everywhere", func(b *binding) bool { return b.in == everywhere })
-	section("Processes", func(b *binding) bool { return b.in == withProcesses })
-	section("Cgroups", func(b *binding) bool { return b.in == only(CGroups) })
-	section("Chart", func(b *binding) bool { return b.in == only(Charts) })
-	all = append(all, line{"", "Colours of bars"})
-	all = append(all, line{"CPU", "user, nice, system, interrupts, waiting for devices"}, line{"Mem", "programs, buffers, cache"})
-	a.helpTop = max(0, min(a.helpTop, len(all)-in.H))
-	for y := 0; y < in.H && a.helpTop+y < len(all); y++ {
-		l := all[a.helpTop+y]
-		if l.key == "" {
-			in.Text(1, y, screen.Title, l.text)
-			continue
-		}
-		show := l.key
-		if in.ASCII() {
-			show = strings.NewReplacer("←→", "<- ->", "↑↓", "Up Down").Replace(show)
-		}
-		in.TextIn(2, y, 11, screen.Bold, show)
-		in.Text(14, y, screen.Normal, l.text)
-	}
-	a.onWheel(frame, func(n int) { a.helpTop = max(0, a.helpTop+n) })
-	a.on(frame, func() { a.help = false })
 }
 
 // absent shows why an area is empty.

@@ -3,14 +3,10 @@ package ui
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"time"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/model"
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
-	"github.com/go-pcp/pcp/pcptime"
 )
 
 // A binding maps a key to an action.
@@ -41,22 +37,22 @@ const withProcesses viewSet = 1<<Overview | 1<<Processes
 // bindings is the table of keys, from which the help and the footer are made too. The first match counts.
 func bindings() []binding {
 	list := []binding{
-		{keys: []string{"?", "h", "f1"}, show: "?", short: "Help", help: "this help", do: func(a *App) { a.help, a.helpTop = true, 0 }},
+		{keys: []string{"?", "h", "f1"}, show: "?", short: "Help", help: "this help", do: func(a *App) { a.dialogs.help.show() }},
 		{keys: []string{"q", "f10", "ctrl+c"}, show: "q", help: "leave (also ctrl-C, F10); ctrl-Z goes to the shell", do: func(a *App) { a.quit = true }},
 		{keys: []string{"ctrl+z"}, do: func(a *App) { a.suspend = true }},
 		{keys: []string{"tab"}, show: "Tab, 1-7", help: "the next view; a view by its number", do: func(a *App) { a.setView((a.view + 1) % numViews) }},
 		{keys: []string{"shift+tab"}, do: func(a *App) { a.setView((a.view + numViews - 1) % numViews) }},
-		{keys: []string{"space", "p"}, show: "Space", short: "Pause", help: "pause, and go on", do: (*App).togglePause},
-		{keys: []string{"left", ","}, show: "←→", short: "Step", help: "a sample back, forward", do: func(a *App) { a.step(-1) }},
-		{keys: []string{"right", "."}, do: func(a *App) { a.step(1) }},
-		{keys: []string{"shift+left", "["}, show: "[ ]", help: "ten samples back, forward", do: func(a *App) { a.step(-10) }},
-		{keys: []string{"shift+right", "]"}, do: func(a *App) { a.step(10) }},
-		{keys: []string{"b", "g"}, show: "b", short: "Time", help: "jump to a time: 14:30, -10min, +1h, start, end", do: (*App).askTime},
-		{keys: []string{"+", "="}, show: "+ -", help: "faster, slower", do: func(a *App) { a.faster(1) }},
-		{keys: []string{"-", "_"}, do: func(a *App) { a.faster(-1) }},
-		{keys: []string{"}"}, show: "{ }", help: "shorter, longer steps of a replay", do: func(a *App) { a.longer(1) }},
-		{keys: []string{"{"}, do: func(a *App) { a.longer(-1) }},
-		{keys: []string{"i"}, show: "i", help: "type the interval, of a replay the step", do: (*App).askInterval},
+		{keys: []string{"space", "p"}, show: "Space", short: "Pause", help: "pause, and go on", do: func(a *App) { a.play.toggle() }},
+		{keys: []string{"left", ","}, show: "←→", short: "Step", help: "a sample back, forward", do: func(a *App) { a.play.step(-1) }},
+		{keys: []string{"right", "."}, do: func(a *App) { a.play.step(1) }},
+		{keys: []string{"shift+left", "["}, show: "[ ]", help: "ten samples back, forward", do: func(a *App) { a.play.step(-10) }},
+		{keys: []string{"shift+right", "]"}, do: func(a *App) { a.play.step(10) }},
+		{keys: []string{"b", "g"}, show: "b", short: "Time", help: "jump to a time: 14:30, -10min, +1h, start, end", do: func(a *App) { a.dialogs.ask(a.play.askTime()) }},
+		{keys: []string{"+", "="}, show: "+ -", help: "faster, slower", do: func(a *App) { a.play.faster(1) }},
+		{keys: []string{"-", "_"}, do: func(a *App) { a.play.faster(-1) }},
+		{keys: []string{"}"}, show: "{ }", help: "shorter, longer steps of a replay", do: func(a *App) { a.play.longer(1) }},
+		{keys: []string{"{"}, do: func(a *App) { a.play.longer(-1) }},
+		{keys: []string{"i"}, show: "i", help: "type the interval, of a replay the step", do: func(a *App) { a.dialogs.ask(a.play.askInterval()) }},
 		{keys: []string{"esc"}, show: "Esc", help: "close; clear filters; back to the newest sample", do: (*App).escape},
 
 		{keys: []string{"up"}, show: "↑↓", help: "choose a line (also PgUp, PgDn, Home, End and the wheel)", do: func(a *App) { a.move(-1) }},
@@ -66,27 +62,31 @@ func bindings() []binding {
 		{keys: []string{"home"}, do: func(a *App) { a.move(-1 << 30) }},
 		{keys: []string{"end"}, do: func(a *App) { a.move(1 << 30) }},
 
-		{keys: []string{"enter"}, show: "Enter", help: "all about the process", in: withProcesses, do: (*App).open},
+		{keys: []string{"enter"}, show: "Enter", help: "all about the process", in: withProcesses, do: func(a *App) { a.procs.open() }},
 		{keys: []string{"enter"}, show: "Enter", short: "Processes", help: "the processes of the control group", in: only(CGroups), do: (*App).openCGroup},
-		{keys: []string{"/", "\\", "f3", "f4"}, show: "/", short: "Filter", help: "only commands with a text, or one of several: ssh|cron", in: withProcesses, do: (*App).askFilter},
-		{keys: []string{"u"}, show: "u", short: "User", help: "only processes of a user", in: withProcesses, do: (*App).chooseOwner},
-		{keys: []string{"t", "f5"}, show: "t", short: "Tree", help: "processes below their parents", in: withProcesses, do: func(a *App) { a.sel.Tree = !a.sel.Tree; a.arrange() }},
-		{keys: []string{"x"}, show: "x", help: "fold a branch of the tree, and unfold it", in: withProcesses, do: (*App).fold},
-		{keys: []string{"s", "f6"}, show: "s", short: "Sort", help: "choose the column to sort by", in: withProcesses, do: (*App).chooseSort},
-		{keys: []string{"<"}, show: "< >", help: "sort by the column on the left, on the right", in: withProcesses, do: func(a *App) { a.sortBeside(-1) }},
-		{keys: []string{">"}, in: withProcesses, do: func(a *App) { a.sortBeside(1) }},
-		{keys: []string{"R", "I"}, show: "R", help: "reverse the order", in: withProcesses, do: func(a *App) { a.sel.Reverse = !a.sel.Reverse; a.arrange() }},
-		{keys: []string{"P"}, show: "P M T N", help: "sort by processor, memory, time, PID", in: withProcesses, do: func(a *App) { a.sortBy(model.ByCPU) }},
-		{keys: []string{"M"}, in: withProcesses, do: func(a *App) { a.sortBy(model.ByMemory) }},
-		{keys: []string{"T"}, in: withProcesses, do: func(a *App) { a.sortBy(model.ByTime) }},
-		{keys: []string{"N"}, in: withProcesses, do: func(a *App) { a.sortBy(model.ByPID) }},
-		{keys: []string{"K"}, show: "K", help: "without threads of the kernel", in: withProcesses, do: func(a *App) { a.sel.NoKernel = !a.sel.NoKernel; a.arrange() }},
-		{keys: []string{"c"}, show: "c", help: "the name of the program, or the whole command", in: withProcesses, do: func(a *App) { a.command = !a.command }},
-		{keys: []string{"k", "f9"}, show: "k", short: "Kill", help: "send a signal to the process, after a question", in: withProcesses, do: (*App).chooseSignal},
-		{keys: []string{"r", "f7", "f8"}, show: "r", help: "change the nice value, after a question", in: withProcesses, do: (*App).askNice},
+		{keys: []string{"/", "\\", "f3", "f4"}, show: "/", short: "Filter", help: "only commands with a text, or one of several: ssh|cron", in: withProcesses, do: func(a *App) { a.dialogs.ask(a.procs.askFilter()) }},
+		{keys: []string{"u"}, show: "u", short: "User", help: "only processes of a user", in: withProcesses, do: func(a *App) { a.dialogs.menu = a.procs.chooseOwner() }},
+		{keys: []string{"t", "f5"}, show: "t", short: "Tree", help: "processes below their parents", in: withProcesses, do: func(a *App) { a.procs.sel.Tree = !a.procs.sel.Tree; a.procs.arrange() }},
+		{keys: []string{"x"}, show: "x", help: "fold a branch of the tree, and unfold it", in: withProcesses, do: func(a *App) { a.procs.fold() }},
+		{keys: []string{"s", "f6"}, show: "s", short: "Sort", help: "choose the column to sort by", in: withProcesses, do: func(a *App) { a.dialogs.menu = a.procs.chooseSort() }},
+		{keys: []string{"<"}, show: "< >", help: "sort by the column on the left, on the right", in: withProcesses, do: func(a *App) { a.procs.sortBeside(-1, a.w, a.view == Processes) }},
+		{keys: []string{">"}, in: withProcesses, do: func(a *App) { a.procs.sortBeside(1, a.w, a.view == Processes) }},
+		{keys: []string{"R", "I"}, show: "R", help: "reverse the order", in: withProcesses, do: func(a *App) { a.procs.sel.Reverse = !a.procs.sel.Reverse; a.procs.arrange() }},
+		{keys: []string{"P"}, show: "P M T N", help: "sort by processor, memory, time, PID", in: withProcesses, do: func(a *App) { a.procs.sortBy(model.ByCPU) }},
+		{keys: []string{"M"}, in: withProcesses, do: func(a *App) { a.procs.sortBy(model.ByMemory) }},
+		{keys: []string{"T"}, in: withProcesses, do: func(a *App) { a.procs.sortBy(model.ByTime) }},
+		{keys: []string{"N"}, in: withProcesses, do: func(a *App) { a.procs.sortBy(model.ByPID) }},
+		{keys: []string{"K"}, show: "K", help: "without threads of the kernel", in: withProcesses, do: func(a *App) { a.procs.sel.NoKernel = !a.procs.sel.NoKernel; a.procs.arrange() }},
+		{keys: []string{"c"}, show: "c", help: "the name of the program, or the whole command", in: withProcesses, do: func(a *App) { a.procs.command = !a.procs.command }},
+		{keys: []string{"k", "f9"}, show: "k", short: "Kill", help: "send a signal to the process, after a question", in: withProcesses, do: func(a *App) { a.dialogs.menu = a.acts.chooseSignal(a.question) }},
+		{keys: []string{"r", "f7", "f8"}, show: "r", help: "change the nice value, after a question", in: withProcesses, do: func(a *App) {
+			if p, ok := a.acts.askNice(a.question); ok {
+				a.dialogs.ask(p)
+			}
+		}},
 
-		{keys: []string{"m", "/", "enter"}, show: "m", short: "Metric", help: "chart a metric by its name; Tab completes it", in: only(Charts), do: (*App).askMetric},
-		{keys: []string{"d", "delete", "x"}, show: "d", short: "Drop", help: "take the chart away that is chosen", in: only(Charts), do: (*App).dropChart},
+		{keys: []string{"m", "/", "enter"}, show: "m", short: "Metric", help: "chart a metric by its name; Tab completes it", in: only(Charts), do: func(a *App) { a.dialogs.ask(a.charts.ask()) }},
+		{keys: []string{"d", "delete", "x"}, show: "d", short: "Drop", help: "take the chart away that is chosen", in: only(Charts), do: func(a *App) { a.charts.drop() }},
 
 		{keys: []string{"C", "f2"}, show: "C", help: "other colours", do: (*App).nextTheme},
 		{keys: []string{"ctrl+l"}, do: func(*App) {}},
@@ -103,23 +103,14 @@ func (b *binding) fits(v View) bool { return b.in == everywhere || b.in&(1<<v) !
 // Key handles a key. The name is that of Bubble Tea, as "a", "enter" or "ctrl+c"; text is the text that it
 // types.
 func (a *App) Key(name, text string) {
-	if name == "ctrl+c" {
+	switch {
+	case name == "ctrl+c":
 		a.quit = true
 		return
-	}
-	if name == "ctrl+z" {
+	case name == "ctrl+z":
 		a.suspend = true
 		return
-	}
-	switch {
-	case a.question != nil:
-		a.answer(name)
-	case a.prompt != nil:
-		a.promptKey(name, text)
-	case a.menu != nil:
-		a.menuKey(name)
-	case a.help:
-		a.helpKey(name)
+	case a.dialogs.key(name, text):
 	default:
 		for _, b := range keyTable() {
 			if b.fits(a.view) && slices.Contains(b.keys, name) {
@@ -131,241 +122,70 @@ func (a *App) Key(name, text string) {
 	a.supply()
 }
 
-func (a *App) helpKey(name string) {
-	switch name {
-	case "up":
-		a.helpTop = max(0, a.helpTop-1)
-	case "down":
-		a.helpTop++
-	case "pgup":
-		a.helpTop = max(0, a.helpTop-10)
-	case "pgdown", "space":
-		a.helpTop += 10
-	default:
-		a.help = false
-		if name == "q" {
-			return
-		}
+// Paste adds a text to the typed text.
+func (a *App) Paste(text string) {
+	if p := a.dialogs.prompt; p != nil {
+		p.typed(text)
 	}
 }
 
+// Click handles a click at a place of the screen.
+func (a *App) Click(x, y int) {
+	a.mouse.click(x, y)
+	a.supply()
+}
+
+// Wheel handles the mouse wheel at a place of the screen, n being 1 for down and -1 for up.
+func (a *App) Wheel(x, y, n int) { a.mouse.wheel(x, y, n) }
+
 func (a *App) setView(v View) {
-	a.view, a.detail = v, 0
+	a.view, a.procs.detail = v, 0
 }
 
 func (a *App) nextTheme() {
 	names := screen.Themes()
 	i := slices.Index(names, a.theme.Name)
 	a.theme, _ = screen.NewTheme(names[(i+1)%len(names)])
-	a.say("colours: %s", a.theme.Name)
+	a.dialogs.note.say("colours: %s", a.theme.Name)
 }
 
 // escape closes the open page, or clears a filter or a selection, one at a time.
 func (a *App) escape() {
 	switch {
-	case a.detail != 0:
-		a.detail = 0
-	case a.sel.Filter != "" || a.sel.Owner != "" || a.sel.CGroup != "":
-		a.sel.Filter, a.sel.Owner, a.sel.CGroup = "", "", ""
-		a.arrange()
-	case a.tapeAt >= 0:
-		a.resume()
-	case a.pid != 0:
-		a.pid, a.procs = 0, list{}
-	}
-}
-
-// togglePause pauses or resumes the display.
-func (a *App) togglePause() {
-	if a.paused || a.tapeAt >= 0 {
-		a.resume()
-		return
-	}
-	if a.cfg.Host.Archive && a.atEnd {
-		a.say("the archive ends here")
-		return
-	}
-	a.paused = true
-	if a.cfg.Host.Archive {
-		a.due = time.Time{}
-		return
-	}
-	a.tapeAt = a.tape.Len() - 1
-	a.show()
-}
-
-func (a *App) resume() {
-	a.paused, a.tapeAt = false, -1
-	if a.cfg.Host.Archive {
-		if !a.inflight {
-			a.schedule()
-		}
-		return
-	}
-	a.show()
-}
-
-// step shows the sample n steps away, and pauses.
-func (a *App) step(n int) {
-	if a.now == nil {
-		return
-	}
-	if !a.cfg.Host.Archive {
-		a.stepTape(n)
-		return
-	}
-	a.paused, a.due = true, time.Time{}
-	if a.inflight {
-		return
-	}
-	switch n {
-	case 1:
-		a.want = OpNext
-	case -1:
-		a.want = OpBack
+	case a.procs.escape():
+	case a.film.past():
+		a.play.resume()
 	default:
-		a.seek(a.now.Time.Add(time.Duration(n) * a.interval))
+		a.procs.first()
 	}
 }
 
-func (a *App) stepTape(n int) {
-	if a.tape.Len() == 0 {
-		return
-	}
-	newest := a.tape.Len() - 1
-	at := a.tapeAt
-	if at < 0 {
-		at = newest
-	}
-	switch at += n; {
-	case at < 0:
-		at = 0
-		a.say("nothing older is kept; archives have more: pcp replay -1h top")
-	case at > newest:
-		at = newest
-	}
-	a.tapeAt, a.paused = at, true
-	a.show()
-}
+// page is how far PgUp and PgDn move.
+func (a *App) page() int { return max(1, a.h-8) }
 
-// seek makes a replay jump.
-func (a *App) seek(at pcp.Timestamp) {
-	h := &a.cfg.Host
-	if at.Compare(h.Last) > 0 {
-		at = h.Last
-	}
-	if at.Compare(h.First) < 0 {
-		at = h.First
-	}
-	a.want, a.seekAt, a.past = OpSeek, at, true
-}
-
-// jump shows the sample of a time.
-func (a *App) jump(at pcp.Timestamp) {
-	if a.cfg.Host.Archive {
-		a.atEnd = false
-		a.seek(at)
-		return
-	}
-	if a.tape.Len() == 0 {
-		return
-	}
-	a.tapeAt, a.paused = a.tape.Find(at), true
-	if at.Compare(a.tape.At(0).Time) < 0 {
-		a.say("nothing older is kept; archives have more: pcp replay -1h top")
-	}
-	a.show()
-}
-
-func (a *App) faster(n int) {
-	if a.cfg.Host.Archive {
-		a.speed = max(0, min(len(speeds)-1, a.speed+n))
-		if !a.inflight && a.want == OpNone && a.playing() {
-			a.schedule()
-		}
-		return
-	}
-	a.setInterval(beside(liveIntervals, a.interval, -n))
-}
-
-func (a *App) longer(n int) {
-	if !a.cfg.Host.Archive {
-		a.faster(-n)
-		return
-	}
-	a.setInterval(beside(replayIntervals, a.interval, n))
-}
-
-// beside returns the value of a list that is n places after d, or the nearest.
-func beside(list []time.Duration, d time.Duration, n int) time.Duration {
-	i, found := slices.BinarySearch(list, d)
-	if !found && n > 0 {
-		i--
-	}
-	return list[max(0, min(len(list)-1, i+n))]
-}
-
-func (a *App) setInterval(d time.Duration) {
-	a.interval = d
-	if a.cfg.Host.Archive {
-		if a.now != nil {
-			a.want, a.seekAt, a.past = OpSeek, a.now.Time, true
-		}
-		return
-	}
-	a.started = a.cfg.Now()
-	if !a.inflight && a.want == OpNone && a.lost == nil {
-		a.schedule()
+// move moves the cursor of the view.
+func (a *App) move(n int) {
+	switch {
+	case a.procs.detail != 0:
+	case withProcesses&(1<<a.view) != 0:
+		a.procs.moveRows(n)
+	case a.view == Charts:
+		a.charts.move(n)
+	default:
+		a.tables.move(a.view, n)
 	}
 }
 
-// parseTime reads a time as users type it, relative to the time shown.
-func (a *App) parseTime(text string) (pcp.Timestamp, error) {
-	h := &a.cfg.Host
-	first, last := h.First, h.Last
-	if !h.Archive && a.tape.Len() > 0 {
-		first, last = a.tape.At(0).Time, a.tape.At(a.tape.Len()-1).Time
+// openCGroup shows the processes of the control group that is chosen.
+func (a *App) openCGroup() {
+	if g := a.tables.group(); g != nil {
+		a.procs.within(g.Path)
+		a.setView(Processes)
 	}
-	now := last
-	if a.now != nil {
-		now = a.now.Time
-	}
-	text = strings.TrimSpace(text)
-	switch text {
-	case "start", "begin":
-		return first, nil
-	case "end", "now":
-		return last, nil
-	}
-	if sign, rest := text[:min(1, len(text))], text[min(1, len(text)):]; sign == "+" || sign == "-" {
-		d, err := pcptime.ParseInterval(rest)
-		if err != nil {
-			return now, err
-		}
-		if sign == "-" {
-			d = -d
-		}
-		return now.Add(d), nil
-	}
-	// A time of day is on the day shown.
-	if clock, err := time.ParseInLocation("15:04:05", text, a.cfg.Loc); err == nil {
-		return onDay(now, clock, a.cfg.Loc), nil
-	}
-	if clock, err := time.ParseInLocation("15:04", text, a.cfg.Loc); err == nil {
-		return onDay(now, clock, a.cfg.Loc), nil
-	}
-	for _, layout := range []string{time.DateTime, "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, a.cfg.Loc); err == nil {
-			return pcp.TimestampOf(t), nil
-		}
-	}
-	return pcptime.ParseTime("@"+strings.TrimPrefix(text, "@"), first, last, a.cfg.Loc)
 }
 
-func onDay(day pcp.Timestamp, clock time.Time, loc *time.Location) pcp.Timestamp {
-	d := day.Time().In(loc)
-	return pcp.TimestampOf(time.Date(d.Year(), d.Month(), d.Day(), clock.Hour(), clock.Minute(), clock.Second(), 0, loc))
-}
+// question opens a question.
+func (a *App) question(q *question) { a.dialogs.question = q }
 
 // keyTable is bindings, made once.
 var keyTable = sync.OnceValue(bindings)

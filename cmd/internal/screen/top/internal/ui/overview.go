@@ -8,74 +8,53 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
 
-// drawOverview draws the totals of the host, and below them the processes.
-func (a *App) drawOverview(body screen.Area) {
-	n := a.meters(body)
-	if body.H-n < 3 {
-		return
-	}
-	rest := body.Rows(n, body.H-n)
-	why := a.now.Absent(model.PanelProcesses)
-	if why == "" {
-		a.drawProcesses(rest)
-		return
-	}
-	// The parts shown instead.
-	absent(rest, why)
-	if a.text {
-		return
-	}
-	half := min(len(a.now.Disks)+1, rest.H/2)
-	if half > 1 {
-		a.diskTable(rest.Rows(1, half))
-	}
-	if a.now.Absent(model.PanelInterfaces) == "" {
-		a.interfaceTable(rest.Rows(1+half+min(1, half), rest.H))
-	}
+// meters draws the totals of the host, with graphs unless it is a text.
+type meters struct {
+	film *film
+	text bool
 }
 
-// meters draws the totals at the top of an area, and returns the number of their rows.
-func (a *App) meters(body screen.Area) int {
+// draw draws the totals at the top of an area, and returns the number of their rows.
+func (t *meters) draw(body screen.Area) int {
 	switch {
-	case a.text:
-		n := a.meterRows()
+	case t.text:
+		n := meterRows(t.film.now, body.W)
 		half := body.W/2 - 1
-		a.drawCPU(body.Part(0, 0, half, n))
-		a.drawSums(body.Part(half+2, 0, body.W-half-2, n))
+		t.drawCPU(body.Part(0, 0, half, n))
+		t.drawSums(body.Part(half+2, 0, body.W-half-2, n))
 		return n
 	case body.H < 10:
-		a.drawBrief(body.Rows(0, 2))
+		drawBrief(t.film.now, body.Rows(0, 2))
 		return 2
 	case body.W < 116 || body.H < 26:
-		cores := len(a.now.CPUs)
+		cores := len(t.film.now.CPUs)
 		n := min(max(7, 2+(cores+1)/2), max(7, body.H/2))
 		top := body.Rows(0, n)
 		half := body.W/2 - 1
-		a.drawCPU(top.Part(0, 0, half, n))
-		a.drawSums(top.Part(half+1, 0, body.W-half-1, n))
+		t.drawCPU(top.Part(0, 0, half, n))
+		t.drawSums(top.Part(half+1, 0, body.W-half-1, n))
 		return n
 	}
 	n := min(16, body.H*2/5)
 	w := body.W / 3
 	cpuW := body.W - 2*w
-	a.drawCPUBox(body.Part(0, 0, cpuW, n))
-	a.drawMemoryBox(body.Part(cpuW, 0, w, n))
-	a.drawTrafficBox(body.Part(cpuW+w, 0, w, n))
+	t.drawCPUBox(body.Part(0, 0, cpuW, n))
+	t.drawMemoryBox(body.Part(cpuW, 0, w, n))
+	t.drawTrafficBox(body.Part(cpuW+w, 0, w, n))
 	return n
 }
 
 // drawBrief draws the totals in two lines.
-func (a *App) drawBrief(area screen.Area) {
-	s := a.now
+func drawBrief(s *model.Snapshot, area screen.Area) {
 	half := area.W / 2
-	a.cpuBar(area, 0, 0, half, &s.CPU, "CPU")
-	a.memoryBar(area, half+1, 0, area.W-half-1)
+	cpuBar(area, 0, 0, half, &s.CPU, "CPU")
+	memoryBar(&s.Memory, area, half+1, 0, area.W-half-1)
 	area.Text(0, 1, screen.Dim, fmt.Sprintf("disk %s/s read %s/s written  net %s/s in %s/s out",
 		perSecond(s.Disk.In), perSecond(s.Disk.Out), perSecond(s.Net.In), perSecond(s.Net.Out)))
 }
 
 // cpuBar draws the shares of one processor's time.
-func (a *App) cpuBar(area screen.Area, x, y, w int, c *model.CPU, label string) {
+func cpuBar(area screen.Area, x, y, w int, c *model.CPU, label string) {
 	at := area.Text(x, y, screen.Accent, label) + 1
 	style := screen.Bold
 	if math.IsNaN(c.Busy()) {
@@ -90,16 +69,14 @@ func (a *App) cpuBar(area screen.Area, x, y, w int, c *model.CPU, label string) 
 	}, percent(c.Busy()), style)
 }
 
-func (a *App) memoryBar(area screen.Area, x, y, w int) {
-	m := &a.now.Memory
+func memoryBar(m *model.Memory, area screen.Area, x, y, w int) {
 	at := area.Text(x, y, screen.Accent, "Mem") + 1
 	area.Bar(at, y, w-(at-x), []screen.Segment{
 		{Share: m.Used() / m.Total, Style: screen.User}, {Share: m.Buffers / m.Total, Style: screen.Nice}, {Share: m.Cached / m.Total, Style: screen.Cache},
 	}, size(m.Used())+"/"+size(m.Total), screen.Bold)
 }
 
-func (a *App) swapBar(area screen.Area, x, y, w int) {
-	m := &a.now.Memory
+func swapBar(m *model.Memory, area screen.Area, x, y, w int) {
 	at := area.Text(x, y, screen.Accent, "Swp") + 1
 	if m.SwapTotal == 0 {
 		area.Bar(at, y, w-(at-x), nil, "none", screen.Dim)
@@ -109,68 +86,68 @@ func (a *App) swapBar(area screen.Area, x, y, w int) {
 }
 
 // drawCPU draws a bar for all processors, a graph and a bar for each.
-func (a *App) drawCPU(area screen.Area) {
-	if why := a.now.Absent(model.PanelCPU); why != "" {
+func (t *meters) drawCPU(area screen.Area) {
+	if why := t.film.now.Absent(model.PanelCPU); why != "" {
 		absent(area, why)
 		return
 	}
-	a.cpuBar(area, 0, 0, area.W, &a.now.CPU, "CPU")
-	c := &a.now.CPU
-	cores := a.coreRows(area.W)
+	cpuBar(area, 0, 0, area.W, &t.film.now.CPU, "CPU")
+	c := &t.film.now.CPU
+	cores := coreRows(t.film.now, area.W)
 	graph := max(1, min(area.H-2-cores, area.H-2))
-	if a.now.Absent(model.PanelCPUs) != "" {
+	if t.film.now.Absent(model.PanelCPUs) != "" {
 		graph = area.H - 2
 	}
-	if a.text {
+	if t.text {
 		graph = 0
 	}
 	g := area.Rows(1, graph)
-	g.Graph(a.values(model.CPUBusy, "", g.W), 1, true, screen.Good)
+	g.Graph(t.film.values(model.CPUBusy, "", g.W), 1, true, screen.Good)
 	area.Text(0, 1+graph, screen.Dim, fmt.Sprintf("us %s ni %s sy %s wa %s st %s", whole(c.User), whole(c.Nice), whole(c.Sys), whole(c.Wait), whole(c.Steal)))
-	a.drawCores(area.Rows(2+graph, area.H-2-graph))
+	drawCores(t.film.now, area.Rows(2+graph, area.H-2-graph))
 }
 
 // coreWidth is the least width of the bar of a processor.
 const coreWidth = 19
 
 // coreRows returns the number of rows for the bars of the processors.
-func (a *App) coreRows(w int) int {
+func coreRows(s *model.Snapshot, w int) int {
 	columns := max(1, w/coreWidth)
-	return (len(a.now.CPUs) + columns - 1) / columns
+	return (len(s.CPUs) + columns - 1) / columns
 }
 
 // drawCores draws a bar for each processor, or if there is no room a block.
-func (a *App) drawCores(area screen.Area) {
-	n := len(a.now.CPUs)
+func drawCores(s *model.Snapshot, area screen.Area) {
+	n := len(s.CPUs)
 	if n == 0 || area.H <= 0 || area.W < 10 {
 		return
 	}
 	columns := max(1, min(n, area.W/coreWidth))
 	if rows := (n + columns - 1) / columns; rows > area.H {
-		a.drawCoreBlocks(area)
+		drawCoreBlocks(s, area)
 		return
 	}
 	w := area.W / columns
 	rows := (n + columns - 1) / columns
-	for i := range a.now.CPUs {
+	for i := range s.CPUs {
 		x, y := i/rows*w, i%rows
 		width := w
 		if i/rows < columns-1 {
 			width--
 		}
-		a.cpuBar(area, x, y, width, &a.now.CPUs[i], fmt.Sprintf("%3d", i))
+		cpuBar(area, x, y, width, &s.CPUs[i], fmt.Sprintf("%3d", i))
 	}
 }
 
 // drawCoreBlocks draws a block for each processor, whose height is its use.
-func (a *App) drawCoreBlocks(area screen.Area) {
-	for i := range a.now.CPUs {
+func drawCoreBlocks(s *model.Snapshot, area screen.Area) {
+	for i := range s.CPUs {
 		x, y := i%area.W, i/area.W
 		if y >= area.H {
-			area.TextRight(area.W, area.H-1, screen.Dim, fmt.Sprintf(" and %d more", len(a.now.CPUs)-i))
+			area.TextRight(area.W, area.H-1, screen.Dim, fmt.Sprintf(" and %d more", len(s.CPUs)-i))
 			return
 		}
-		busy := a.now.CPUs[i].Busy()
+		busy := s.CPUs[i].Busy()
 		style := screen.Level0 + screen.Style(max(0, min(3, int(zero(busy)*4))))
 		area.Spark(x, y, 1, []float64{busy}, 1, style)
 	}
@@ -184,17 +161,17 @@ func zero(f float64) float64 {
 }
 
 // drawSums draws memory, tasks, traffic and pressure, a line each.
-func (a *App) drawSums(area screen.Area) {
-	s := a.now
+func (t *meters) drawSums(area screen.Area) {
+	s := t.film.now
 	y := 0
 	if why := s.Absent(model.PanelMemory); why != "" {
 		absent(area.Rows(y, 1), why)
 	} else {
-		a.memoryBar(area, 0, y, area.W)
+		memoryBar(&t.film.now.Memory, area, 0, y, area.W)
 	}
 	y++
 	if s.Absent(model.PanelSwap) == "" {
-		a.swapBar(area, 0, y, area.W)
+		swapBar(&t.film.now.Memory, area, 0, y, area.W)
 		y++
 	}
 	area.Text(0, y, screen.Accent, "Tasks")
@@ -211,9 +188,9 @@ func (a *App) drawSums(area screen.Area) {
 			return
 		}
 		end := area.Text(6, y, screen.Normal, text)
-		if w := area.W - end - 1; w > 3 && !a.text {
+		if w := area.W - end - 1; w > 3 && !t.text {
 			w = min(w, 16)
-			area.Spark(area.W-w, y, w, a.sum(w, kinds...), 0, screen.In)
+			area.Spark(area.W-w, y, w, t.film.sum(w, kinds...), 0, screen.In)
 		}
 		y++
 	}
@@ -221,7 +198,7 @@ func (a *App) drawSums(area screen.Area) {
 	spark("Disk", fmt.Sprintf("%5s rd %5s wr", perSecond(s.Disk.In), perSecond(s.Disk.Out)), model.PanelDisk, model.DiskRead, model.DiskWritten)
 	if y < area.H {
 		area.Text(0, y, screen.Accent, "Wait")
-		a.pressureLine(area.Part(6, y, area.W-6, 1))
+		pressureLine(t.film.now, area.Part(6, y, area.W-6, 1))
 		y++
 	}
 	if y < area.H {
@@ -230,30 +207,14 @@ func (a *App) drawSums(area screen.Area) {
 	}
 }
 
-// sum adds up the newest n values of several series.
-func (a *App) sum(n int, kinds ...model.Series) []float64 {
-	total := make([]float64, n)
-	for i := range total {
-		total[i] = math.NaN()
-	}
-	for _, k := range kinds {
-		for i, v := range a.values(k, "", n) {
-			if !math.IsNaN(v) {
-				total[i] = zero(total[i]) + v
-			}
-		}
-	}
-	return total
-}
-
 // pressureLine draws how much work waits for each resource.
-func (a *App) pressureLine(area screen.Area) {
-	if why := a.now.Absent(model.PanelPressure); why != "" {
+func pressureLine(s *model.Snapshot, area screen.Area) {
+	if why := s.Absent(model.PanelPressure); why != "" {
 		absent(screen.Area(area), why)
 		return
 	}
 	x := 0
-	p := &a.now.Pressure
+	p := &s.Pressure
 	for _, r := range []struct {
 		name string
 		v    float64
@@ -276,18 +237,18 @@ func pressureStyle(v float64) screen.Style {
 }
 
 // drawCPUBox draws processors in a frame, with a graph.
-func (a *App) drawCPUBox(area screen.Area) {
-	s := a.now
+func (t *meters) drawCPUBox(area screen.Area) {
+	s := t.film.now
 	right := fmt.Sprintf("load %s %s %s", load(s.Load[0]), load(s.Load[1]), load(s.Load[2]))
 	in := area.Box("CPU "+percent(s.CPU.Busy()), right)
 	if why := s.Absent(model.PanelCPU); why != "" {
 		absent(in, why)
 		return
 	}
-	cores := min(a.coreRows(in.W), max(1, in.H/2))
+	cores := min(coreRows(t.film.now, in.W), max(1, in.H/2))
 	graph := in.Rows(0, in.H-cores-2)
-	graph.Graph(a.values(model.CPUBusy, "", graph.W), 1, true, screen.Good)
-	a.cpuBar(in, 0, in.H-cores-2, in.W, &s.CPU, "all")
+	graph.Graph(t.film.values(model.CPUBusy, "", graph.W), 1, true, screen.Good)
+	cpuBar(in, 0, in.H-cores-2, in.W, &s.CPU, "all")
 	c := &s.CPU
 	form := "user %s nice %s sys %s irq %s wait %s steal %s"
 	if in.W < 62 {
@@ -299,12 +260,12 @@ func (a *App) drawCPUBox(area screen.Area) {
 		absent(in.Rows(in.H-cores, cores), why)
 		return
 	}
-	a.drawCores(in.Rows(in.H-cores, cores))
+	drawCores(t.film.now, in.Rows(in.H-cores, cores))
 }
 
 // drawMemoryBox draws memory, tasks and pressure in a frame.
-func (a *App) drawMemoryBox(area screen.Area) {
-	s := a.now
+func (t *meters) drawMemoryBox(area screen.Area) {
+	s := t.film.now
 	m := &s.Memory
 	in := area.Box("Memory "+percent(m.Used()/m.Total), fmt.Sprintf("%s available", size(m.Available)))
 	if why := s.Absent(model.PanelMemory); why != "" {
@@ -312,10 +273,10 @@ func (a *App) drawMemoryBox(area screen.Area) {
 		return
 	}
 	y := 0
-	a.memoryBar(in, 0, y, in.W)
+	memoryBar(&t.film.now.Memory, in, 0, y, in.W)
 	y++
 	if s.Absent(model.PanelSwap) == "" {
-		a.swapBar(in, 0, y, in.W)
+		swapBar(&t.film.now.Memory, in, 0, y, in.W)
 		y++
 	}
 	in.Text(0, y, screen.Dim, fmt.Sprintf("buffers %s  cache %s  dirty %s", size(m.Buffers), size(m.Cached), size(m.Dirty)))
@@ -326,39 +287,39 @@ func (a *App) drawMemoryBox(area screen.Area) {
 	y++
 	if y < in.H {
 		in.Text(0, y, screen.Accent, "waiting")
-		a.pressureLine(in.Part(9, y, in.W-9, 1))
+		pressureLine(t.film.now, in.Part(9, y, in.W-9, 1))
 		y++
 	}
 	if in.H-y >= 1 {
 		g := in.Rows(y, in.H-y)
-		g.Graph(a.values(model.MemoryUsed, "", g.W), 1, false, screen.Cache)
+		g.Graph(t.film.values(model.MemoryUsed, "", g.W), 1, false, screen.Cache)
 	}
 }
 
 // drawTrafficBox draws network and disks in two frames above each other.
-func (a *App) drawTrafficBox(area screen.Area) {
-	s := a.now
+func (t *meters) drawTrafficBox(area screen.Area) {
+	s := t.film.now
 	half := area.H / 2
 	net := area.Rows(0, half).Box("Network", fmt.Sprintf("%s/s in  %s/s out", perSecond(s.Net.In), perSecond(s.Net.Out)))
 	if why := s.Absent(model.PanelNet); why != "" {
 		absent(net, why)
 	} else {
-		a.twoGraphs(net, model.NetIn, model.NetOut, "in", "out")
+		t.twoGraphs(net, model.NetIn, model.NetOut, "in", "out")
 	}
 	disk := area.Rows(half, area.H-half).Box("Disks", fmt.Sprintf("%s/s read  %s/s written", perSecond(s.Disk.In), perSecond(s.Disk.Out)))
 	if why := s.Absent(model.PanelDisk); why != "" {
 		absent(disk, why)
 	} else {
-		a.twoGraphs(disk, model.DiskRead, model.DiskWritten, "read", "written")
+		t.twoGraphs(disk, model.DiskRead, model.DiskWritten, "read", "written")
 	}
 }
 
 // twoGraphs draws two series next to each other, to one scale.
-func (a *App) twoGraphs(area screen.Area, in, out model.Series, inName, outName string) {
+func (t *meters) twoGraphs(area screen.Area, in, out model.Series, inName, outName string) {
 	w := (area.W - 1) / 2
 	most := 1024.0
 	for _, k := range []model.Series{in, out} {
-		for _, v := range a.values(k, "", w) {
+		for _, v := range t.film.values(k, "", w) {
 			if v > most {
 				most = v
 			}
@@ -370,7 +331,13 @@ func (a *App) twoGraphs(area screen.Area, in, out model.Series, inName, outName 
 		style screen.Style
 	}{{in, inName, screen.In}, {out, outName, screen.Out}} {
 		part := area.Part(i*(w+1), 0, w, area.H)
-		part.Graph(a.values(g.kind, "", w), most, false, g.style)
+		part.Graph(t.film.values(g.kind, "", w), most, false, g.style)
 		part.Text(0, 0, screen.Dim, g.name+", top "+size(most)+"/s")
 	}
+}
+
+// meterRows returns the number of rows of the totals in a text.
+func meterRows(s *model.Snapshot, w int) int {
+	half := w/2 - 1
+	return max(8, 3+coreRows(s, half))
 }

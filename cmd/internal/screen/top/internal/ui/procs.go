@@ -3,12 +3,32 @@ package ui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/model"
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
+
+// processes has the table of processes: which are selected and in what order, and the one at the cursor, whose page
+// may be open.
+type processes struct {
+	film  *film
+	mouse *mouse
+	loc   *time.Location
+	say   func(format string, args ...any)
+
+	sel     model.Selection
+	order   model.Order
+	rows    []model.Row     // of rowsOf
+	rowsOf  *model.Snapshot // nil if the rows must be computed again
+	list    list
+	pid     int32 // the selected process, 0 for the first row
+	detail  int32 // the process whose page is open, 0 if none is
+	command bool  // show the name of a program and not the whole command
+}
 
 // A column of the table of processes.
 type column struct {
@@ -23,7 +43,8 @@ type column struct {
 }
 
 func plain(*model.Process) screen.Style { return screen.Normal }
-func dim(*model.Process) screen.Style   { return screen.Dim }
+
+func dim(*model.Process) screen.Style { return screen.Dim }
 
 // columns are the columns of the table, the command last, which takes the remaining
 // width.
@@ -49,9 +70,9 @@ var columns = []column{
 // write.
 const ioFrom = 104
 
-// showsIO reports whether the bytes that processes read and write are shown or sorted by.
-func (a *App) showsIO() bool {
-	return a.view == Processes && (a.w >= ioFrom || a.sel.By == model.ByRead || a.sel.By == model.ByWritten)
+// needsIO reports whether the page of processes shows or sorts by the bytes that they read and write.
+func (t *processes) needsIO(w int) bool {
+	return w >= ioFrom || t.sel.By == model.ByRead || t.sel.By == model.ByWritten
 }
 
 func threads(n int32) string {
@@ -125,170 +146,169 @@ func ioStyle(p *model.Process) screen.Style {
 }
 
 // arrange makes the rows be computed again.
-func (a *App) arrange() { a.rowsOf = nil }
+func (t *processes) arrange() { t.rowsOf = nil }
 
-// processRows returns the rows of the snapshot shown. The cursor stays with the chosen process.
-func (a *App) processRows() []model.Row {
-	if a.now == nil {
+// visible returns the rows of the snapshot shown. The cursor stays with the chosen process.
+func (t *processes) visible() []model.Row {
+	if t.film.now == nil {
 		return nil
 	}
-	if a.rowsOf != a.now {
-		a.rows, a.rowsOf = a.order.Rows(a.now, &a.sel), a.now
-		if a.pid != 0 {
+	if t.rowsOf != t.film.now {
+		t.rows, t.rowsOf = t.order.Rows(t.film.now, &t.sel), t.film.now
+		if t.pid != 0 {
 			found := false
-			for i, r := range a.rows {
-				if a.now.Processes[r.Index].PID == a.pid {
-					a.procs.cursor, found = i, true
+			for i, r := range t.rows {
+				if t.film.now.Processes[r.Index].PID == t.pid {
+					t.list.cursor, found = i, true
 					break
 				}
 			}
 			if !found {
-				a.pid = 0
+				t.pid = 0
 			}
 		} else {
-			a.procs.cursor = 0
+			t.list.cursor = 0
 		}
 	}
-	a.procs.cursor = max(0, min(a.procs.cursor, len(a.rows)-1))
-	return a.rows
+	t.list.cursor = max(0, min(t.list.cursor, len(t.rows)-1))
+	return t.rows
 }
 
 // chosen returns the process at the cursor, or nil.
-func (a *App) chosen() *model.Process {
-	if a.detail != 0 {
-		return process(a.now, a.detail)
+func (t *processes) chosen() *model.Process {
+	if t.detail != 0 {
+		return process(t.film.now, t.detail)
 	}
-	rows := a.processRows()
+	rows := t.visible()
 	if len(rows) == 0 {
 		return nil
 	}
-	return &a.now.Processes[rows[a.procs.cursor].Index]
+	return &t.film.now.Processes[rows[t.list.cursor].Index]
 }
 
-func (a *App) sortBy(c model.Column) {
-	if a.sel.By == c {
-		a.sel.Reverse = !a.sel.Reverse
+func (t *processes) sortBy(c model.Column) {
+	if t.sel.By == c {
+		t.sel.Reverse = !t.sel.Reverse
 	} else {
-		a.sel.By, a.sel.Reverse = c, false
+		t.sel.By, t.sel.Reverse = c, false
 	}
-	a.arrange()
+	t.arrange()
 }
 
-// sortBeside sorts by another of the columns shown.
-func (a *App) sortBeside(n int) {
-	shown := a.shownColumns(a.w)
+// sortBeside sorts by another of the columns shown at a width.
+func (t *processes) sortBeside(n, w int, io bool) {
+	shown := t.shownColumns(w, io)
 	for i := range shown {
-		if shown[i].by != a.sel.By {
+		if shown[i].by != t.sel.By {
 			continue
 		}
 		for j := i + n; j >= 0 && j < len(shown); j += n {
-			if shown[j].by != a.sel.By {
-				a.sel.By, a.sel.Reverse = shown[j].by, false
-				a.arrange()
+			if shown[j].by != t.sel.By {
+				t.sel.By, t.sel.Reverse = shown[j].by, false
+				t.arrange()
 				return
 			}
 		}
 		return
 	}
-	a.sortBy(model.ByCPU)
+	t.sortBy(model.ByCPU)
 }
 
 // fold hides the processes below a process in the tree, or shows them again.
-func (a *App) fold() {
-	p := a.chosen()
-	if p == nil || !a.sel.Tree {
-		a.say("branches are folded in the tree: t")
+func (t *processes) fold() {
+	p := t.chosen()
+	if p == nil || !t.sel.Tree {
+		t.say("branches are folded in the tree: t")
 		return
 	}
-	if a.sel.Folded == nil {
-		a.sel.Folded = map[int32]bool{}
+	if t.sel.Folded == nil {
+		t.sel.Folded = map[int32]bool{}
 	}
-	if rows := a.processRows(); !a.sel.Folded[p.PID] && (a.procs.cursor+1 >= len(rows) || rows[a.procs.cursor+1].Depth <= rows[a.procs.cursor].Depth) {
-		a.say("nothing is below %d", p.PID)
+	if rows := t.visible(); !t.sel.Folded[p.PID] && (t.list.cursor+1 >= len(rows) || rows[t.list.cursor+1].Depth <= rows[t.list.cursor].Depth) {
+		t.say("nothing is below %d", p.PID)
 		return
 	}
-	if a.sel.Folded[p.PID] {
-		delete(a.sel.Folded, p.PID)
+	if t.sel.Folded[p.PID] {
+		delete(t.sel.Folded, p.PID)
 	} else {
-		a.sel.Folded[p.PID] = true
+		t.sel.Folded[p.PID] = true
 	}
-	a.pid = p.PID
-	a.arrange()
+	t.pid = p.PID
+	t.arrange()
 }
 
-func (a *App) open() {
-	if a.detail != 0 {
-		a.detail = 0
+func (t *processes) open() {
+	if t.detail != 0 {
+		t.detail = 0
 		return
 	}
-	if p := a.chosen(); p != nil {
-		a.detail, a.pid = p.PID, p.PID
-		a.hist.Drop(model.Key{Kind: model.ProcCPU})
-		a.hist.Drop(model.Key{Kind: model.ProcRSS})
+	if p := t.chosen(); p != nil {
+		t.detail, t.pid = p.PID, p.PID
+		t.film.hist.Drop(model.Key{Kind: model.ProcCPU})
+		t.film.hist.Drop(model.Key{Kind: model.ProcRSS})
 	}
 }
 
-// shownColumns returns the columns that fit into a table of some width.
-func (a *App) shownColumns(w int) []column {
+// shownColumns returns the columns that fit into a table of some width, with or without those of input and output.
+func (t *processes) shownColumns(w int, io bool) []column {
 	var list []column
 	for _, c := range columns {
-		io := c.by == model.ByRead || c.by == model.ByWritten
 		switch {
-		case io && a.view != Processes:
-		case w >= c.from || c.by == a.sel.By && c.name != "":
+		case !io && (c.by == model.ByRead || c.by == model.ByWritten):
+		case w >= c.from || c.by == t.sel.By && c.name != "":
 			list = append(list, c)
 		}
 	}
 	return list
 }
 
-// drawProcesses draws the table of processes.
-func (a *App) drawProcesses(area screen.Area) {
-	if area.H < 2 || a.now == nil {
+// drawTable draws the table of processes.
+func (t *processes) drawTable(area screen.Area, io bool) {
+	if area.H < 2 || t.film.now == nil {
 		return
 	}
-	if why := a.now.Absent(model.PanelProcesses); why != "" {
+	if why := t.film.now.Absent(model.PanelProcesses); why != "" {
 		absent(area, why)
 		return
 	}
-	rows := a.processRows()
-	shown := a.shownColumns(area.W)
-	a.drawHead(area, shown)
+	rows := t.visible()
+	shown := t.shownColumns(area.W, io)
+	t.drawHead(area, shown)
 	body := area.Rows(1, area.H-1)
-	a.procs.scroll(len(rows), body.H)
-	for y := 0; y < body.H && a.procs.top+y < len(rows); y++ {
-		i := a.procs.top + y
-		a.drawProcess(body, y, &rows[i], shown)
-		if i == a.procs.cursor {
+	t.list.scroll(len(rows), body.H)
+	for y := 0; y < body.H && t.list.top+y < len(rows); y++ {
+		i := t.list.top + y
+		t.drawProcess(body, y, &rows[i], shown)
+		if i == t.list.cursor {
 			body.Restyle(y, screen.Selected)
 		}
-		a.on(body.Part(0, y, body.W, 1), func() { a.click(i) })
+		t.mouse.on(body.Part(0, y, body.W, 1), func() { t.click(i) })
 	}
 	if len(rows) == 0 {
 		body.Text(1, 0, screen.Dim, "no process fits; Esc clears the filter")
 	}
-	a.onWheel(body, a.moveRows)
+	t.mouse.onWheel(body, t.moveRows)
 }
 
 // click chooses the process of a row, and opens it if it is chosen already.
-func (a *App) click(i int) {
-	rows := a.processRows()
+func (t *processes) click(i int) {
+	rows := t.visible()
 	if i >= len(rows) {
 		return
 	}
-	if pid := a.now.Processes[rows[i].Index].PID; a.pid == pid && a.procs.cursor == i {
-		a.open()
+	if pid := t.film.now.Processes[rows[i].Index].PID; t.pid == pid && t.list.cursor == i {
+		t.open()
 	} else {
-		a.procs.cursor, a.pid = i, pid
+		t.list.cursor, t.pid = i, pid
 	}
 }
 
-func (a *App) drawHead(area screen.Area, shown []column) {
+func (t *processes) drawHead(area screen.Area, shown []column) {
 	area.Fill(0, 0, area.W, screen.Head, ' ')
 	x := 0
 	for _, c := range shown {
 		style, head := screen.Head, c.head
-		if c.by == a.sel.By {
+		if c.by == t.sel.By {
 			style = screen.HeadSort
 			if c.by == model.ByCommand {
 				head += " "
@@ -308,33 +328,33 @@ func (a *App) drawHead(area screen.Area, shown []column) {
 			cell.TextRight(w, 0, style, head)
 		}
 		by := c.by
-		a.on(cell, func() { a.sortBy(by) })
+		t.mouse.on(cell, func() { t.sortBy(by) })
 		x += w + 1
 	}
 }
 
-func (a *App) drawProcess(area screen.Area, y int, row *model.Row, shown []column) {
-	p := &a.now.Processes[row.Index]
+func (t *processes) drawProcess(area screen.Area, y int, row *model.Row, shown []column) {
+	p := &t.film.now.Processes[row.Index]
 	x := 0
 	for i := range shown {
 		c := &shown[i]
 		if c.text == nil {
-			a.drawCommand(area, x, y, p, row)
+			t.drawCommand(area, x, y, p, row)
 			return
 		}
 		cell := area.Part(x, y, c.width, 1)
 		if c.left {
-			cell.Text(0, 0, c.style(p), c.text(p, a.now))
+			cell.Text(0, 0, c.style(p), c.text(p, t.film.now))
 		} else {
-			cell.TextRight(c.width, 0, c.style(p), c.text(p, a.now))
+			cell.TextRight(c.width, 0, c.style(p), c.text(p, t.film.now))
 		}
 		x += c.width + 1
 	}
 }
 
 // drawCommand draws the command of a process, in a tree after its branches.
-func (a *App) drawCommand(area screen.Area, x, y int, p *model.Process, row *model.Row) {
-	if a.sel.Tree && row.Depth > 0 {
+func (t *processes) drawCommand(area screen.Area, x, y int, p *model.Process, row *model.Row) {
+	if t.sel.Tree && row.Depth > 0 {
 		parts := [...]string{"│ ", "  ", "├─", "└─"}
 		if area.ASCII() {
 			parts = [...]string{"| ", "  ", "|-", "`-"}
@@ -357,7 +377,7 @@ func (a *App) drawCommand(area screen.Area, x, y int, p *model.Process, row *mod
 		x = area.Text(x, y, screen.Warn, fmt.Sprintf("[+%d] ", row.Below))
 	}
 	text, style := p.Args, screen.Normal
-	if a.command || text == "" {
+	if t.command || text == "" {
 		text = p.Name
 	}
 	if p.Kernel() {
@@ -365,6 +385,9 @@ func (a *App) drawCommand(area screen.Area, x, y int, p *model.Process, row *mod
 	}
 	area.Text(x, y, style, text)
 }
+
+// A list is the cursor in a table.
+type list struct{ cursor, top int }
 
 // scroll scrolls the cursor into view.
 func (l *list) scroll(rows, height int) {
@@ -379,40 +402,24 @@ func (l *list) scroll(rows, height int) {
 }
 
 // moveRows moves the cursor in the table of processes.
-func (a *App) moveRows(n int) {
-	rows := a.processRows()
+func (t *processes) moveRows(n int) {
+	rows := t.visible()
 	if len(rows) == 0 {
 		return
 	}
-	a.procs.cursor = max(0, min(len(rows)-1, a.procs.cursor+n))
-	a.pid = a.now.Processes[rows[a.procs.cursor].Index].PID
-	if a.procs.cursor == 0 && n < 0 {
-		a.pid = 0 // the first row, whatever its process
-	}
-}
-
-// page is how far PgUp and PgDn move.
-func (a *App) page() int { return max(1, a.h-8) }
-
-func (a *App) move(n int) {
-	switch {
-	case a.detail != 0:
-	case withProcesses&(1<<a.view) != 0:
-		a.moveRows(n)
-	case a.view == Charts:
-		a.chartAt = max(0, min(len(a.specs)-1, a.chartAt+n))
-	default:
-		l := &a.lists[a.view]
-		l.cursor = max(0, l.cursor+max(-1<<20, min(1<<20, n)))
+	t.list.cursor = max(0, min(len(rows)-1, t.list.cursor+n))
+	t.pid = t.film.now.Processes[rows[t.list.cursor].Index].PID
+	if t.list.cursor == 0 && n < 0 {
+		t.pid = 0 // the first row, whatever its process
 	}
 }
 
 // drawDetail draws the page of one process.
-func (a *App) drawDetail(area screen.Area) {
-	p := process(a.now, a.detail)
+func (t *processes) drawDetail(area screen.Area) {
+	p := process(t.film.now, t.detail)
 	if p == nil {
-		in := area.Rule(fmt.Sprintf("Process %d", a.detail), "Esc goes back")
-		in.Text(1, 1, screen.Warn, fmt.Sprintf("There is no process %d at this time.", a.detail))
+		in := area.Rule(fmt.Sprintf("Process %d", t.detail), "Esc goes back")
+		in.Text(1, 1, screen.Warn, fmt.Sprintf("There is no process %d at this time.", t.detail))
 		return
 	}
 	in := area.Rule(fmt.Sprintf("Process %d", p.PID), "Esc goes back")
@@ -435,7 +442,7 @@ func (a *App) drawDetail(area screen.Area) {
 		y++
 	}
 	parent := strconv.Itoa(int(p.Parent))
-	if up := process(a.now, p.Parent); up != nil {
+	if up := process(t.film.now, p.Parent); up != nil {
 		parent += " (" + up.Name + ")"
 	}
 	line("parent", parent, screen.Normal)
@@ -443,13 +450,13 @@ func (a *App) drawDetail(area screen.Area) {
 	line("state", stateName(p.State), stateStyle(p))
 	line("threads", threads(p.Threads), screen.Normal)
 	line("priority", fmt.Sprintf("%d, nice %d, on processor %d", p.Priority, p.Nice, p.Processor), screen.Normal)
-	if !math.IsNaN(p.Start) && !math.IsNaN(a.now.Uptime) {
-		started := a.now.Time.Time().Add(-seconds(a.now.Uptime - p.Start)).In(a.cfg.Loc)
-		line("started", started.Format("2006-01-02 15:04:05")+", "+age(p, a.now)+" ago", screen.Normal)
+	if !math.IsNaN(p.Start) && !math.IsNaN(t.film.now.Uptime) {
+		started := t.film.now.Time.Time().Add(-seconds(t.film.now.Uptime - p.Start)).In(t.loc)
+		line("started", started.Format("2006-01-02 15:04:05")+", "+age(p, t.film.now)+" ago", screen.Normal)
 	}
 	line("processor", fmt.Sprintf("%s now, %s in all", percent(p.CPU), clock(p.Time)), cpuStyle(p))
-	line("memory", fmt.Sprintf("%s resident (%s of all), %s virtual", size(p.RSS), percent(p.RSS/a.now.Memory.Total), size(p.Size)), screen.Normal)
-	if why := a.now.Absent(model.PanelProcessIO); why != "" {
+	line("memory", fmt.Sprintf("%s resident (%s of all), %s virtual", size(p.RSS), percent(p.RSS/t.film.now.Memory.Total), size(p.Size)), screen.Normal)
+	if why := t.film.now.Absent(model.PanelProcessIO); why != "" {
 		line("disk", why, screen.Dim)
 	} else {
 		line("disk", fmt.Sprintf("%s/s read, %s/s written", perSecond(p.Read), perSecond(p.Written)), ioStyle(p))
@@ -463,9 +470,9 @@ func (a *App) drawDetail(area screen.Area) {
 	graphs := in.Rows(y, min(12, in.H-y))
 	half := graphs.W / 2
 	cpu := graphs.Part(0, 0, half, graphs.H).Rule("Processor", percent(p.CPU))
-	cpu.Graph(a.values(model.ProcCPU, "", cpu.W), 0.1, true, screen.Good)
+	cpu.Graph(t.film.values(model.ProcCPU, "", cpu.W), 0.1, true, screen.Good)
 	mem := graphs.Part(half+1, 0, graphs.W-half-1, graphs.H).Rule("Memory", size(p.RSS))
-	mem.Graph(a.values(model.ProcRSS, "", mem.W), 1, false, screen.Cache)
+	mem.Graph(t.film.values(model.ProcRSS, "", mem.W), 1, false, screen.Cache)
 }
 
 // fit returns the longest beginning of a text that fits into n cells, at least a
@@ -498,4 +505,117 @@ func stateName(state byte) string {
 		return "I idle thread of the kernel"
 	}
 	return stateText(state)
+}
+
+// process returns the process of a PID, or nil.
+func process(s *model.Snapshot, pid int32) *model.Process {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Processes {
+		if s.Processes[i].PID == pid {
+			return &s.Processes[i]
+		}
+	}
+	return nil
+}
+
+// follow adds the values of the process whose page is open to the graphs of it.
+func (t *processes) follow(s *model.Snapshot) {
+	if t.detail == 0 {
+		return
+	}
+	if p := process(s, t.detail); p != nil {
+		t.film.hist.Put(model.Key{Kind: model.ProcCPU}, p.CPU)
+		t.film.hist.Put(model.Key{Kind: model.ProcRSS}, p.RSS)
+	}
+}
+
+// within shows the processes of a control group.
+func (t *processes) within(cgroup string) {
+	t.sel.CGroup = cgroup
+	t.pid = 0
+	t.arrange()
+}
+
+// escape closes the page of a process or clears the filters, and reports whether there was anything of both.
+func (t *processes) escape() bool {
+	switch {
+	case t.detail != 0:
+		t.detail = 0
+	case t.sel.Filter != "" || t.sel.Owner != "" || t.sel.CGroup != "":
+		t.sel.Filter, t.sel.Owner, t.sel.CGroup = "", "", ""
+		t.arrange()
+	default:
+		return false
+	}
+	return true
+}
+
+// first moves the cursor to the first row, whatever its process.
+func (t *processes) first() {
+	if t.pid != 0 {
+		t.pid, t.list = 0, list{}
+	}
+}
+
+// conditions returns the parts of the selection as text.
+func (t *processes) conditions() []string {
+	var all []string
+	if t.sel.Filter != "" {
+		all = append(all, "filter "+t.sel.Filter)
+	}
+	if t.sel.Owner != "" {
+		all = append(all, "user "+t.sel.Owner)
+	}
+	if t.sel.CGroup != "" {
+		all = append(all, "cgroup "+t.sel.CGroup)
+	}
+	if t.sel.NoKernel {
+		all = append(all, "without the kernel's")
+	}
+	if t.sel.Tree {
+		all = append(all, "tree")
+	}
+	return all
+}
+
+// askFilter returns the prompt for a filter, which applies while it is typed.
+func (t *processes) askFilter() prompt {
+	set := func(text string) { t.sel.Filter = text; t.arrange() }
+	return prompt{label: "Filter", text: t.sel.Filter, change: set, accept: func(text string) error { set(text); return nil }}
+}
+
+// chooseOwner returns the menu of users, or nil before the first sample.
+func (t *processes) chooseOwner() *menu {
+	if t.film.now == nil {
+		return nil
+	}
+	var owners []string
+	for i := range t.film.now.Processes {
+		if o := t.film.now.Processes[i].Owner; o != "" && !slices.Contains(owners, o) {
+			owners = append(owners, o)
+		}
+	}
+	slices.Sort(owners)
+	items := append([]string{"(all users)"}, owners...)
+	return &menu{title: "User", items: items, at: max(0, slices.Index(items, t.sel.Owner)), accept: func(i int) {
+		if t.sel.Owner = ""; i > 0 {
+			t.sel.Owner = items[i]
+		}
+		t.arrange()
+	}}
+}
+
+// chooseSort returns the menu of columns.
+func (t *processes) chooseSort() *menu {
+	var items []string
+	var by []model.Column
+	for _, c := range columns {
+		if c.name != "" {
+			items, by = append(items, c.name), append(by, c.by)
+		}
+	}
+	at := max(0, slices.Index(by, t.sel.By))
+	return &menu{title: "Sort by", items: items, at: at, accept: func(i int) { t.sortBy(by[i]) }}
 }

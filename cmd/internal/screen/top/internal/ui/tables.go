@@ -9,6 +9,29 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
 
+// tables draws the views that are mostly plain tables, and has their cursors.
+type tables struct {
+	film   *film
+	mouse  *mouse
+	meters meters
+	lists  [numViews]list
+}
+
+// move moves the cursor of a view.
+func (v *tables) move(in View, n int) {
+	l := &v.lists[in]
+	l.cursor = max(0, l.cursor+max(-1<<20, min(1<<20, n)))
+}
+
+// group returns the control group at the cursor, or nil.
+func (v *tables) group() *model.CGroup {
+	s, i := v.film.now, v.lists[CGroups].cursor
+	if s == nil || i >= len(s.CGroups) {
+		return nil
+	}
+	return &s.CGroups[i]
+}
+
 // A field is a column of a plain table.
 type field struct {
 	head  string
@@ -71,8 +94,8 @@ func (t *table) put(row screen.Area, i int, style screen.Style, text string) {
 	}
 }
 
-// tableRows calls draw for each visible row.
-func (a *App) tableRows(t *table, n int, draw func(row screen.Area, i int), open func(i int)) {
+// rows calls draw for each visible row.
+func (v *tables) rows(t *table, n int, draw func(row screen.Area, i int), open func(i int)) {
 	body := t.area.Rows(1, t.area.H-1)
 	t.list.scroll(n, body.H)
 	for y := 0; y < body.H && t.list.top+y < n; y++ {
@@ -82,7 +105,7 @@ func (a *App) tableRows(t *table, n int, draw func(row screen.Area, i int), open
 		if i == t.list.cursor && n > body.H || open != nil && i == t.list.cursor {
 			row.Restyle(0, screen.Selected)
 		}
-		a.on(row, func() {
+		v.mouse.on(row, func() {
 			again := t.list.cursor == i
 			t.list.cursor = i
 			if again && open != nil {
@@ -90,60 +113,17 @@ func (a *App) tableRows(t *table, n int, draw func(row screen.Area, i int), open
 			}
 		})
 	}
-	a.onWheel(body, func(k int) { t.list.cursor = max(0, min(n-1, t.list.cursor+k)) })
+	v.mouse.onWheel(body, func(k int) { t.list.cursor = max(0, min(n-1, t.list.cursor+k)) })
 }
 
-// drawProcessPage draws the totals in a few lines, and the processes.
-func (a *App) drawProcessPage(body screen.Area) {
-	s := a.now
-	line := body.Rows(0, 1)
-	half := max(20, body.W/3)
-	a.cpuBar(line, 0, 0, half, &s.CPU, "CPU")
-	a.memoryBar(line, half+1, 0, half)
-	if rest := body.W - 2*half - 2; rest > 10 {
-		line.Text(2*half+2, 0, screen.Dim, fmt.Sprintf("%s tasks, %s running", count(s.Procs), count(s.Running)))
-	}
-	line = body.Rows(1, 1)
-	var chosen []string
-	if a.sel.Filter != "" {
-		chosen = append(chosen, "filter "+a.sel.Filter)
-	}
-	if a.sel.Owner != "" {
-		chosen = append(chosen, "user "+a.sel.Owner)
-	}
-	if a.sel.CGroup != "" {
-		chosen = append(chosen, "cgroup "+a.sel.CGroup)
-	}
-	if a.sel.NoKernel {
-		chosen = append(chosen, "without the kernel's")
-	}
-	if a.sel.Tree {
-		chosen = append(chosen, "tree")
-	}
-	n := len(a.processRows())
-	text := fmt.Sprintf("%d processes", n)
-	if len(s.Processes) != n {
-		text = fmt.Sprintf("%d of %d processes", n, len(s.Processes))
-	}
-	x := line.Text(0, 0, screen.Dim, text)
-	if len(chosen) > 0 {
-		x = line.Text(x, 0, screen.Warn, ": "+strings.Join(chosen, ", "))
-	}
-	if s.Groups&model.ProcessIO != 0 {
-		if why := s.Absent(model.PanelProcessIO); why != "" {
-			line.Text(x+2, 0, screen.Dim, why)
-		}
-	}
-	a.drawProcesses(body.Rows(2, body.H-2))
-}
-
-func (a *App) drawDisks(body screen.Area) {
-	s := a.now
+// drawDisks draws the disks and the file systems.
+func (v *tables) drawDisks(body screen.Area) {
+	s := v.film.now
 	nf := len(s.Files)
 	filesH := 0
-	if s.Absent(model.PanelFiles) == "" && (body.H > 8 || a.text) {
+	if s.Absent(model.PanelFiles) == "" && (body.H > 8 || v.meters.text) {
 		filesH = nf + 2
-		if !a.text {
+		if !v.meters.text {
 			filesH = min(filesH, max(4, body.H*2/5))
 		}
 	}
@@ -151,15 +131,15 @@ func (a *App) drawDisks(body screen.Area) {
 	if why := s.Absent(model.PanelDisks); why != "" {
 		absent(upper.Rule("Disks", ""), why)
 	} else {
-		if upper.H >= 14 && !a.text {
+		if upper.H >= 14 && !v.meters.text {
 			g := upper.Rows(0, min(8, upper.H/3)).Rule("All disks", fmt.Sprintf("%s/s read  %s/s written", perSecond(s.Disk.In), perSecond(s.Disk.Out)))
-			a.twoGraphs(g, model.DiskRead, model.DiskWritten, "read", "written")
+			v.meters.twoGraphs(g, model.DiskRead, model.DiskWritten, "read", "written")
 			upper = upper.Rows(min(8, upper.H/3), upper.H)
 		}
-		a.diskTable(upper)
+		v.diskTable(upper)
 	}
 	if filesH > 0 {
-		a.drawFiles(body.Rows(body.H-filesH, filesH))
+		drawFiles(s, body.Rows(body.H-filesH, filesH))
 	}
 }
 
@@ -178,8 +158,8 @@ func busyStyle(f float64) screen.Style {
 	return screen.Dim
 }
 
-func (a *App) drawFiles(area screen.Area) {
-	s := a.now
+// drawFiles draws a line for each file system.
+func drawFiles(s *model.Snapshot, area screen.Area) {
 	in := area.Rule("File systems", "")
 	in.Fill(0, 0, in.W, screen.Head, ' ')
 	barW := max(16, in.W/4)
@@ -221,24 +201,25 @@ func fullStyle(f float64) screen.Style {
 	return screen.Good
 }
 
-func (a *App) drawNetwork(body screen.Area) {
-	s := a.now
+// drawNetwork draws the interfaces and the protocols.
+func (v *tables) drawNetwork(body screen.Area) {
+	s := v.film.now
 	p := &s.Protocols
 	protoH := 0
-	if s.Absent(model.PanelProtocols) == "" && (body.H > 8 || a.text) {
+	if s.Absent(model.PanelProtocols) == "" && (body.H > 8 || v.meters.text) {
 		protoH = 4
 	}
 	upper := body.Rows(0, body.H-protoH)
 	if why := s.Absent(model.PanelInterfaces); why != "" {
 		absent(upper.Rule("Interfaces", ""), why)
 	} else {
-		if upper.H >= 10 && !a.text {
+		if upper.H >= 10 && !v.meters.text {
 			n := min(12, upper.H/2)
 			g := upper.Rows(0, n).Rule("All interfaces", fmt.Sprintf("%s/s in  %s/s out", perSecond(s.Net.In), perSecond(s.Net.Out)))
-			a.twoGraphs(g, model.NetIn, model.NetOut, "in", "out")
+			v.meters.twoGraphs(g, model.NetIn, model.NetOut, "in", "out")
 			upper = upper.Rows(n, upper.H)
 		}
-		a.interfaceTable(upper)
+		v.interfaceTable(upper)
 	}
 	if protoH == 0 {
 		return
@@ -263,8 +244,9 @@ func wrongStyle(f float64) screen.Style {
 	return screen.Dim
 }
 
-func (a *App) drawPressure(body screen.Area) {
-	s := a.now
+// drawPressure draws how much work waits for each resource.
+func (v *tables) drawPressure(body screen.Area) {
+	s := v.film.now
 	if why := s.Absent(model.PanelPressure); why != "" {
 		in := body.Rule("Pressure", "")
 		absent(in, why)
@@ -303,24 +285,25 @@ func (a *App) drawPressure(body screen.Area) {
 		if r.series == model.PressIRQ {
 			some, label = r.st.Full, "all work waits"
 		}
-		a.stallLine(in.Rows(0, 1), label, some)
+		stallLine(in.Rows(0, 1), label, some)
 		y := 1
 		if r.full && r.series != model.PressIRQ {
-			a.stallLine(in.Rows(1, 1), "all work waits", r.st.Full)
+			stallLine(in.Rows(1, 1), "all work waits", r.st.Full)
 			y = 2
 		}
-		if a.text {
+		if v.meters.text {
 			continue
 		}
 		g := in.Rows(y, in.H-y)
-		most := g.Graph(a.values(r.series, "", g.W), 0.1, true, screen.Good)
+		most := g.Graph(v.film.values(r.series, "", g.W), 0.1, true, screen.Good)
 		if g.H > 1 {
 			g.Text(0, 0, screen.Dim, percent(most))
 		}
 	}
 }
 
-func (a *App) stallLine(line screen.Area, label string, v [4]float64) {
+// stallLine draws the share of time in which work waits.
+func stallLine(line screen.Area, label string, v [4]float64) {
 	x := line.Text(0, 0, screen.Accent, label)
 	x = max(x, 16)
 	w := min(30, max(10, line.W/4))
@@ -328,8 +311,9 @@ func (a *App) stallLine(line screen.Area, label string, v [4]float64) {
 	line.Text(x+w+1, 0, screen.Dim, fmt.Sprintf("10s %s  1m %s  5m %s", percent(v[1]), percent(v[2]), percent(v[3])))
 }
 
-func (a *App) drawCGroups(body screen.Area) {
-	s := a.now
+// drawCGroups draws a line for each control group, which opens with a second click.
+func (v *tables) drawCGroups(body screen.Area, open func()) {
+	s := v.film.now
 	if len(s.CGroups) == 0 {
 		in := body.Rule("Control groups", "")
 		why := s.Absent(model.PanelCGroups)
@@ -339,7 +323,7 @@ func (a *App) drawCGroups(body screen.Area) {
 		absent(in, why)
 		return
 	}
-	t := newTable(body, &a.lists[CGroups], []field{
+	t := newTable(body, &v.lists[CGroups], []field{
 		{"CPU%", 6, false, 0},
 		{"MEM", 6, false, 0},
 		{"PROCS", 5, false, 0},
@@ -349,7 +333,7 @@ func (a *App) drawCGroups(body screen.Area) {
 	})
 	rest := t.rest()
 	body.Text(rest, 0, screen.Head, "CONTROL GROUP")
-	a.tableRows(t, len(s.CGroups), func(row screen.Area, i int) {
+	v.rows(t, len(s.CGroups), func(row screen.Area, i int) {
 		g := &s.CGroups[i]
 		t.put(row, 0, cpuStyle(&model.Process{CPU: g.CPU}), hundredths(g.CPU))
 		t.put(row, 1, screen.Normal, size(g.Memory))
@@ -361,45 +345,33 @@ func (a *App) drawCGroups(body screen.Area) {
 		if g.Path != "/" {
 			depth = strings.Count(g.Path, "/")
 			name = g.Path[strings.LastIndexByte(g.Path, '/')+1:]
-			if i == 0 || !strings.HasPrefix(g.Path, strings.TrimSuffix(s.CGroups[i-1].Path, "/")+"/") && !a.siblingAbove(i) {
+			if i == 0 || !strings.HasPrefix(g.Path, strings.TrimSuffix(s.CGroups[i-1].Path, "/")+"/") && !siblingAbove(s, i) {
 				name = g.Path // its parents are not listed
 			}
 		}
 		row.Text(rest+2*min(depth, 20), 0, screen.Bold, name)
-	}, func(int) { a.openCGroup() })
+	}, func(int) { open() })
 }
 
 // siblingAbove reports whether the group above a control group is in the list.
-func (a *App) siblingAbove(i int) bool {
-	path := a.now.CGroups[i].Path
+func siblingAbove(s *model.Snapshot, i int) bool {
+	path := s.CGroups[i].Path
 	at := strings.LastIndexByte(path, '/')
 	if at <= 0 {
 		return true
 	}
 	for j := i - 1; j >= 0; j-- {
-		if a.now.CGroups[j].Path == path[:at] {
+		if s.CGroups[j].Path == path[:at] {
 			return true
 		}
 	}
 	return false
 }
 
-// openCGroup shows the processes of the control group that is chosen.
-func (a *App) openCGroup() {
-	i := a.lists[CGroups].cursor
-	if a.now == nil || i >= len(a.now.CGroups) {
-		return
-	}
-	a.sel.CGroup = a.now.CGroups[i].Path
-	a.pid = 0
-	a.arrange()
-	a.setView(Processes)
-}
-
 // diskTable draws a line for each disk.
-func (a *App) diskTable(area screen.Area) {
-	s := a.now
-	t := newTable(area, &a.lists[Disks], []field{
+func (v *tables) diskTable(area screen.Area) {
+	s := v.film.now
+	t := newTable(area, &v.lists[Disks], []field{
 		{"DISK", 12, true, 0},
 		{"BUSY", 6, false, 0},
 		{"READ/s", 6, false, 0},
@@ -411,10 +383,10 @@ func (a *App) diskTable(area screen.Area) {
 		{"queue", 6, false, 72},
 	})
 	rest := t.rest()
-	if !a.text {
+	if !v.meters.text {
 		area.Text(rest, 0, screen.Head, "HISTORY OF BUSY")
 	}
-	a.tableRows(t, len(s.Disks), func(row screen.Area, i int) {
+	v.rows(t, len(s.Disks), func(row screen.Area, i int) {
 		d := &s.Disks[i]
 		t.put(row, 0, screen.Bold, d.Name)
 		t.put(row, 1, busyStyle(d.Busy), percent(d.Busy))
@@ -425,16 +397,16 @@ func (a *App) diskTable(area screen.Area) {
 		t.put(row, 6, screen.Normal, wait(d.ReadWait))
 		t.put(row, 7, screen.Normal, wait(d.WriteWait))
 		t.put(row, 8, screen.Normal, units(round(d.Queue), ""))
-		if w := row.W - rest; w > 4 && !a.text {
-			row.Spark(rest, 0, w, a.values(model.DevBusy, d.Name, w), 1, screen.Good)
+		if w := row.W - rest; w > 4 && !v.meters.text {
+			row.Spark(rest, 0, w, v.film.values(model.DevBusy, d.Name, w), 1, screen.Good)
 		}
 	}, nil)
 }
 
 // interfaceTable draws a line for each interface of the network.
-func (a *App) interfaceTable(area screen.Area) {
-	s := a.now
-	t := newTable(area, &a.lists[Network], []field{
+func (v *tables) interfaceTable(area screen.Area) {
+	s := v.film.now
+	t := newTable(area, &v.lists[Network], []field{
 		{"INTERFACE", 15, true, 0},
 		{"IN/s", 6, false, 0},
 		{"OUT/s", 6, false, 0},
@@ -445,10 +417,10 @@ func (a *App) interfaceTable(area screen.Area) {
 		{"SPEED", 7, false, 90},
 	})
 	rest := t.rest()
-	if !a.text {
+	if !v.meters.text {
 		area.Text(rest, 0, screen.Head, "HISTORY IN AND OUT")
 	}
-	a.tableRows(t, len(s.Interfaces), func(row screen.Area, i int) {
+	v.rows(t, len(s.Interfaces), func(row screen.Area, i int) {
 		f := &s.Interfaces[i]
 		t.put(row, 0, screen.Bold, f.Name)
 		t.put(row, 1, screen.In, perSecond(f.In))
@@ -462,9 +434,9 @@ func (a *App) interfaceTable(area screen.Area) {
 			speed = count(f.Speed*8) + "b"
 		}
 		t.put(row, 7, screen.Dim, speed)
-		if w := (row.W - rest - 1) / 2; w > 3 && !a.text {
-			row.Spark(rest, 0, w, a.values(model.IfIn, f.Name, w), 0, screen.In)
-			row.Spark(rest+w+1, 0, w, a.values(model.IfOut, f.Name, w), 0, screen.Out)
+		if w := (row.W - rest - 1) / 2; w > 3 && !v.meters.text {
+			row.Spark(rest, 0, w, v.film.values(model.IfIn, f.Name, w), 0, screen.In)
+			row.Spark(rest+w+1, 0, w, v.film.values(model.IfOut, f.Name, w), 0, screen.Out)
 		}
 	}, nil)
 }

@@ -14,27 +14,27 @@ func (a *App) TextNeeds(w int) model.Group {
 // Text draws a snapshot as text of a width, without the parts that only a screen has, and with as many processes.
 // The grid is made as high as the text.
 func (a *App) Text(g *screen.Grid, s *model.Snapshot, w, processes int) {
-	a.now, a.text, a.w = s, true, w
-	a.hits = a.hits[:0]
-	a.arrange()
+	a.film.now, a.tables.meters.text, a.w = s, true, w
+	a.mouse.clear()
+	a.procs.arrange()
 	n := 1 + a.textRows(processes)
 	g.Resize(w, n)
 	g.SetASCII(a.cfg.ASCII)
 	all := g.All()
 	a.drawHeader(all.Rows(0, 1))
 	a.drawView(all.Rows(1, n-1))
-	a.rowsOf = nil
+	a.procs.arrange()
 	g.Trim()
 }
 
 // textRows returns how many rows a view has.
 func (a *App) textRows(processes int) int {
-	s := a.now
+	s := a.film.now
 	switch a.view {
 	case Overview:
-		return a.meterRows() + 1 + min(processes, len(a.processRows()))
+		return meterRows(s, a.w) + 1 + min(processes, len(a.procs.visible()))
 	case Processes:
-		return 3 + min(processes, len(a.processRows()))
+		return 3 + min(processes, len(a.procs.visible()))
 	case CGroups:
 		return 2 + len(s.CGroups)
 	case Disks:
@@ -62,17 +62,11 @@ func (a *App) textRows(processes int) int {
 	return n
 }
 
-// meterRows returns the number of rows of the totals in a text.
-func (a *App) meterRows() int {
-	half := a.w/2 - 1
-	return max(8, 3+a.coreRows(half))
-}
-
 // textCharts draws the values of the charts, a line each.
-func (a *App) textCharts(area screen.Area) {
+func textCharts(area screen.Area, s *model.Snapshot) {
 	y := 0
-	for i := range a.now.Charts {
-		c := &a.now.Charts[i]
+	for i := range s.Charts {
+		c := &s.Charts[i]
 		area.Rows(y, 1).Rule(c.Spec, c.Units)
 		y++
 		if c.Err != nil {

@@ -379,27 +379,27 @@ func TestMouse(t *testing.T) {
 			t.Errorf("the view is %d", d.app.view)
 		}
 		click("TIME+")
-		if d.app.sel.By != model.ByTime {
-			t.Errorf("sorted by %d", d.app.sel.By)
+		if d.app.procs.sel.By != model.ByTime {
+			t.Errorf("sorted by %d", d.app.procs.sel.By)
 		}
 		click("-bash")
-		if d.app.pid != 402 {
-			t.Errorf("chosen is %d", d.app.pid)
+		if d.app.procs.pid != 402 {
+			t.Errorf("chosen is %d", d.app.procs.pid)
 		}
 		click("-bash")
-		if d.app.detail != 402 {
-			t.Errorf("open is %d", d.app.detail)
+		if d.app.procs.detail != 402 {
+			t.Errorf("open is %d", d.app.procs.detail)
 		}
 		d.press("esc")
-		at := d.app.procs.cursor
+		at := d.app.procs.list.cursor
 		x, y := place("-bash")
 		d.app.Wheel(x, y, 1)
 		d.screen()
-		if d.app.procs.cursor == at {
+		if d.app.procs.list.cursor == at {
 			t.Error("the wheel moves nothing")
 		}
 		click("Sort")
-		if d.app.menu == nil {
+		if d.app.dialogs.menu == nil {
 			t.Error("the footer does nothing")
 		}
 	})
@@ -407,7 +407,7 @@ func TestMouse(t *testing.T) {
 		d.screen()
 		d.app.Click(40, 22) // the middle of the time line
 		d.settle()
-		if got := d.app.now.Time.Sub(d.app.cfg.Host.First); got < 500 || got > 700 {
+		if got := d.app.film.now.Time.Sub(d.app.cfg.Host.First); got < 500 || got > 700 {
 			t.Errorf("the sample is %v s behind the start", got)
 		}
 	})
@@ -463,7 +463,7 @@ func TestLost(t *testing.T) {
 func TestNotHere(t *testing.T) {
 	live(t, 100, 24, func(_ *toptest.Host, c *Config) { c.Local = false }, func(d *desk) {
 		d.press("2", "k")
-		if s := d.screen(); d.app.menu != nil || !strings.Contains(s, "web1.example.com: this") {
+		if s := d.screen(); d.app.dialogs.menu != nil || !strings.Contains(s, "web1.example.com: this") {
 			t.Errorf("the screen is\n%s", s)
 		}
 	})
