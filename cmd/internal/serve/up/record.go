@@ -48,11 +48,11 @@ func (set *settings) archives(host string) string {
 
 // caps returns the limits of the recording, and whether processes are included.
 func (set *settings) caps() string {
-	what := "with processes"
+	what := "including processes"
 	if set.noProcesses {
 		what = "without processes"
 	}
-	return fmt.Sprintf("at most %d days and %s, %s", set.keep.MaxAge/day, cli.Bytes(set.keep.MaxBytes), what)
+	return fmt.Sprintf("keeps %d days or %s, %s", set.keep.MaxAge/day, cli.Bytes(set.keep.MaxBytes), what)
 }
 
 // start records until stop is called. Errors are logged; the collector continues.

@@ -36,40 +36,36 @@ import (
 var Command = &cli.Command{
 	Name:     "up",
 	Group:    "Services",
-	Summary:  "collect from this machine and serve it, until ctrl-C",
+	Summary:  "run a collector for this machine until ctrl-C",
 	Synopsis: "[options]",
 	Doc: `
-The collector runs in the foreground and needs neither root nor any file: its
-agents read /proc and the like in this process. It serves a Unix socket and, to
-this machine alone, a TCP port. Other commands find it by themselves if it has
-the default port; otherwise they tell what -h needs.
+The collector runs in the foreground, without root and without configuration: its agents read /proc
+and other files in this process. It serves a Unix socket and, for this machine only, a TCP port.
+Other commands find it at the default port; otherwise "pcp up" prints the option -h for them.
 
 Its log, its lock and its socket are in the state directory. A second collector
 needs a port and a state directory of its own.
 
-What it collects it also records, in archives below pmlogger/HOST in the state
-directory, so that "pcp replay" has the past: what a host usually is asked for,
-at intervals of ten seconds to some minutes, and each process once a minute (of more
-than 1,000 more seldom). The oldest archives are removed when they are too old or too
-many. --no-processes leaves processes out, --no-record turns all of it off.
+It also records, in archives below pmlogger/HOST in the state directory, for "pcp replay": the
+metrics most tools need, at intervals of ten seconds to some minutes, and each process once a minute
+(less often if there are more than 1,000). Archives are removed once they exceed the age or size
+limit. --no-processes omits processes, --no-record turns recording off.
 
-A page in the browser shows it all, at the address that is printed. The secret
-token in it is of the user who started the collector, and so are the rights that
-it gives; "pcp chart" opens the page with it. Without the token, other users of the
-machine see what the collector shows to clients without a name. --no-web turns
-the page off.
+The page at the printed address shows everything in a browser. The secret token in the address gives
+the rights of the user who started the collector; "pcp chart" opens the page with it. Without the
+token, the page shows what the collector shows to anonymous clients. --no-web turns the page off.
 
-With --rules it evaluates rules, as pmie does, and says in its log which become
-true and which are so no more; actions of rules are done. Without a file these
-are the built-in rules, which watch the machine and write to the system's log.`,
+With --rules it evaluates rules, like pmie, performs their actions, and logs when a rule becomes
+true and when it clears. Without a file it uses the built-in rules, which watch the machine and
+write to the system's log.`,
 	Examples: []cli.Example{
 		{Line: "pcp up", Text: "collect until ctrl-C"},
-		{Line: "pcp up --port 44399 --dir /tmp/mine", Text: "beside another collector"},
-		{Line: "pcp up --sample", Text: "with the sample agents, to try tools on"},
-		{Line: "pcp up --keep-days 30 --max-size 5gb", Text: "keep more of the past"},
-		{Line: "pcp up --all --tls tls.conf", Text: "serve the network, encrypted"},
+		{Line: "pcp up --port 44399 --dir /tmp/mine", Text: "run next to another collector"},
+		{Line: "pcp up --sample", Text: "with the sample agents, for trying out tools"},
+		{Line: "pcp up --keep-days 30 --max-size 5gb", Text: "keep archives longer"},
+		{Line: "pcp up --all --tls tls.conf", Text: "accept encrypted connections from other hosts"},
 		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
-		{Line: "pcp up --rules=my.rules", Text: "by rules of your own"},
+		{Line: "pcp up --rules=my.rules", Text: "watch it by your own rules"},
 	},
 	SeeAlso: []string{"pcp help chart", "pcp help info", "pcp help pmcd", "pcp help replay"},
 	Options: []cli.Option{
@@ -77,17 +73,17 @@ are the built-in rules, which watch the machine and write to the system's log.`,
 		{Short: 'p', Long: "port", Arg: "N", Help: "TCP port [default 44321]"},
 		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix socket [default pmcd.socket in the state directory]"},
 		{Long: "dir", Arg: "DIR", Help: "state directory [default $XDG_STATE_HOME/pcp or ~/.local/state/pcp]"},
-		{Long: "all", Help: "serve all hosts of the network, not this one alone"},
-		{Long: "tls", Arg: "FILE", Help: "offer encrypted connections, as this tls.conf says"},
-		{Long: "web-port", Arg: "N", Help: "TCP port of the page [default 44323, or any if that is taken]"},
+		{Long: "all", Help: "accept connections from other hosts"},
+		{Long: "tls", Arg: "FILE", Help: "offer encrypted connections, configured by this tls.conf"},
+		{Long: "web-port", Arg: "N", Help: "TCP port of the page [default 44323, or a free one]"},
 		{Long: "no-web", Help: "do not serve the page"},
-		{Long: "no-record", Help: "do not record what is collected"},
-		{Long: "no-processes", Help: "do not record each process, with its arguments"},
-		{Long: "keep-days", Arg: "N", Help: "remove archives that were last written to more than N days ago [default 7]"},
-		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives when all are larger [default 1gb]"},
+		{Long: "no-record", Help: "do not record"},
+		{Long: "no-processes", Help: "do not record processes and their arguments"},
+		{Long: "keep-days", Arg: "N", Help: "remove archives not written to for N days [default 7]"},
+		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives beyond this total size [default 1gb]"},
 		{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, or the built-in ones"},
 		{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
-		{Long: "sample", Help: "also the sample agents, to try tools on"},
+		{Long: "sample", Help: "also run the sample agents, for trying out tools"},
 		cli.OptVersion,
 		cli.OptHelp,
 	},
@@ -512,10 +508,10 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 	b.WriteString("\n")
 	fmt.Fprintf(&b, "Next, in another terminal:\n\n")
 	hints := [][2]string{
-		{"info" + at + " kernel", "which metrics there are"},
-		{"info" + at + " -f kernel.all.load", "their values"},
-		{"val" + at + " kernel.all.load", "again every second"},
-		{"top" + at, "all of it, on the screen"},
+		{"info" + at + " kernel", "the metrics below kernel"},
+		{"info" + at + " -f kernel.all.load", "current values"},
+		{"val" + at + " kernel.all.load", "refreshed every second"},
+		{"top" + at, "everything, live in the terminal"},
 	}
 	for _, h := range hints {
 		fmt.Fprintf(&b, "  %s %-*s   %s\n", env.Pcp(), len(hints[1][0]), h[0], h[1])
