@@ -13,11 +13,11 @@ import (
 var linksCommand = &cli.Command{
 	Name:     "links",
 	Group:    "This program",
-	Summary:  "make links with the classic names of the commands",
+	Summary:  "create links with the classic names of the commands",
 	Synopsis: "[options] directory",
-	Doc: `Makes a symbolic link to this program for each classic name of a command in a directory, and one called pcp. Through
-the link pminfo the program is the command info, with the same options and output as the C tool. Links are replaced;
-anything else of such a name is an error.`,
+	Doc: `Creates a symbolic link to this program in a directory for each classic name of a command, and one
+called pcp. The link pminfo runs the command info, with the options and output of the C tool.
+Existing links are replaced; any other file of such a name is an error.`,
 	Examples: []cli.Example{
 		{Line: `pcp links ~/bin`, Text: `make the links`},
 		{Line: `pcp links -l`, Text: `list the names`},

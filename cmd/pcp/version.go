@@ -15,12 +15,9 @@ var versionCommand = &cli.Command{
 	Group:    "This program",
 	Summary:  "print the version of this program and how it was built",
 	Synopsis: "[options]",
-	Doc: `Prints two lines: the version, as every command's --version does, and
-the commit, the Go release and the system that the program was built from and for.
-
-Every command of the program has this version, the collector's metric
-pmcd.version included.`,
-	Examples:    []cli.Example{{Line: "pcp version", Text: "say which version this is, for a bug report"}},
+	Doc: `Prints two lines: the version, like --version of every command, and the commit, the Go release and
+the system of the build. All commands and the metric pmcd.version have this version.`,
+	Examples:    []cli.Example{{Line: "pcp version", Text: "print the version, for a bug report"}},
 	DieOnSignal: true,
 	Options:     []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp},
 	Run: func(_ context.Context, env *cli.Env) int {

@@ -14,10 +14,10 @@ import (
 var Command = &cli.Command{
 	Name:     "help",
 	Group:    "This program",
-	Summary:  "list the commands, or explain one of them",
+	Summary:  "list the commands, or explain one",
 	Synopsis: "[options] [command]...",
-	Doc: `Lists the commands, or explains one of them: what it is for, its options, and examples. A sub-command is
-named in full.`,
+	Doc: `Lists the commands, or explains one with its options and examples. Give the full name of a
+sub-command.`,
 	Examples: []cli.Example{
 		{Line: "pcp help", Text: "list the commands"},
 		{Line: "pcp help info", Text: "explain pcp info, with examples"},
@@ -84,16 +84,17 @@ func List(env *cli.Env) {
 		}
 	}
 	if len(programs) > 0 {
-		text := fmt.Sprintf("These are agents as programs, for a collector to start, and what belongs to them: %s. \"pcp help NAME\" explains one.", strings.Join(programs, ", "))
+		text := fmt.Sprintf("Agents as programs, which a collector starts, and their helpers: %s. \"pcp help NAME\" explains one.", strings.Join(programs, ", "))
 		fmt.Fprintf(w, "\n%s\n", strings.Join(cli.Fill(text, 80), "\n"))
 	}
-	fmt.Fprint(w, "\nThe name in parentheses is the classic one: called by a link of that name, this\n"+
-		"program takes the same options and prints the same as the C tool. \"pcp links DIR\"\n"+
-		"makes the links.\n\n"+
-		"pcp NAME runs the first of these that exists: your own program ~/.pcp/bin/pcp-NAME,\n"+
-		"the command NAME of this program, the program pcp-NAME of the installation, and\n"+
-		"a program in the file NAME. Options before the name, which \"pcp --help\" lists, hold\n"+
-		"for each of them. Without a name pcp sums up the collector or the archive.\n")
+	fmt.Fprint(w, "\nThe name in parentheses is the classic name: a link with that name takes the\n"+
+		"options of the C tool and prints the same output. \"pcp links DIR\" creates the\n"+
+		"links.\n\n"+
+		"pcp NAME runs the first of these that exists: your own program\n"+
+		"~/.pcp/bin/pcp-NAME, the command NAME of this program, the installed program\n"+
+		"pcp-NAME, and a program in the file NAME. Options before the name, listed by\n"+
+		"\"pcp --help\", apply to all of them. Without a name pcp summarizes the collector\n"+
+		"or archive.\n")
 }
 
 func line(w io.Writer, c *cli.Command, width int) {

@@ -16,10 +16,9 @@ var Command = &cli.Command{
 	Group:    "This program",
 	Summary:  "write the manual pages of all commands and files",
 	Synopsis: "[options] directory",
-	Doc: `Writes the manual pages below a directory of manual pages, in man1 and
-man5. Each command has a page under its classic name, or as pcp-NAME if it has none,
-and pcp-NAME leads to both. Pages that it wrote earlier are replaced; a page that is not
-one of them is an error.
+	Doc: `Writes the manual pages to man1 and man5 in a directory of manual pages. Each command has a page
+under its classic name, or as pcp-NAME if it has no classic name, and pcp-NAME is always a name of
+its page. Pages that it wrote earlier are replaced; any other page of such a name is an error.
 
 The text is that of "pcp help NAME".`,
 	Examples: []cli.Example{

@@ -16,16 +16,15 @@ import (
 var Command = &cli.Command{
 	Name:     "agent",
 	Group:    "Agents",
-	Summary:  "make, list, test, enable and disable agents",
+	Summary:  "create, list, test, enable and disable agents",
 	Synopsis: "new | generate | list | test | enable | disable | scripts [options] [name]...",
 	Doc: `
-An agent extracts metrics from one source: the kernel, a database, a program. The
-collector of "pcp up" has the most important ones built in; pmcd runs those that
-its configuration, pmcd.conf, names.`,
+An agent extracts metrics from one source: the kernel, a database, a program. The collector of "pcp
+up" contains the most important agents; pmcd runs the agents in its configuration, pmcd.conf.`,
 	Examples: []cli.Example{
-		{Line: "pcp agent list", Text: "list the agents that are built in, configured and running"},
-		{Line: "pcp agent new hello", Text: "make a folder with a small agent in Go to begin with"},
-		{Line: "pcp agent test ./pmdahello", Text: "check that an agent answers everything a collector asks"},
+		{Line: "pcp agent list", Text: "list built-in, configured and running agents"},
+		{Line: "pcp agent new hello", Text: "create a folder with a small agent in Go"},
+		{Line: "pcp agent test ./pmdahello", Text: "check that an agent answers all requests of a collector"},
 	},
 	Options:     []cli.Option{cli.Heading("Options"), cli.OptHelp},
 	Sub:         []*cli.Command{newCommand, GenerateCommand, listCommand, testCommand, enableCommand, disableCommand, scriptsCommand, procedureCommand},

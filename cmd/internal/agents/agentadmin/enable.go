@@ -21,11 +21,11 @@ var optReload = cli.Option{Long: "reload", Help: "tell the running collector, wi
 
 var enableCommand = &cli.Command{
 	Name:     "agent enable",
-	Summary:  "have the collector run an agent",
+	Summary:  "add an agent to the collector",
 	Synopsis: "[options] name [command [argument]...]",
 	Examples: []cli.Example{
 		{Line: "pcp agent enable hello /opt/hello/pmdahello -d 400", Text: "add an agent to pmcd.conf"},
-		{Line: "pcp agent enable --reload simple", Text: "add one that is built in, and tell the collector"},
+		{Line: "pcp agent enable --reload simple", Text: "add a built-in agent, and signal the collector"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
@@ -44,10 +44,10 @@ var enableCommand = &cli.Command{
 
 var disableCommand = &cli.Command{
 	Name:     "agent disable",
-	Summary:  "have the collector no longer run an agent",
+	Summary:  "remove an agent from the collector",
 	Synopsis: "[options] name",
 	Examples: []cli.Example{
-		{Line: "pcp agent disable --reload hello", Text: "take an agent out, and tell the collector"},
+		{Line: "pcp agent disable --reload hello", Text: "remove an agent, and signal the collector"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Options"),

@@ -26,7 +26,7 @@ var GenerateCommand = &cli.Command{
 	Name:     "agent generate",
 	Link:     "genpmda",
 	Group:    "Agents",
-	Summary:  "write the program of a new agent, in Go, from a name space with descriptions",
+	Summary:  "generate a new agent in Go from a name space with descriptions",
 	Synopsis: "[-dv] [-D domain] [-n pmns] [-o dir] [-s stdpmid] [-t topdir] -c config -i IAM",
 	Options: []cli.Option{
 		cli.Heading("Options"),
@@ -57,10 +57,9 @@ for each metric comments that begin with ##:
         ##  endmetric
     }
 
-What comes out is in Go, as from "pcp agent new": a table of metrics in main.go, and in values.go a function
-for each. Code that sets the value to a constant is translated; other code is
-there as a comment, and the metric has no value until it is written in Go. Clusters with
-names are numbered in their order.`,
+The output is Go, as from "pcp agent new": a table of metrics in main.go, and a function for each in
+values.go. Code that sets the value to a constant is translated; other code becomes a comment, and
+the metric has no value until it is written in Go. Named clusters are numbered in their order.`,
 	Examples:    []cli.Example{{Line: "pcp agent generate -D 400 -i EXAMPLE -c example.conf", Text: "write the agent example to ./generated"}},
 	DieOnSignal: true,
 	Run:         runGenerate,

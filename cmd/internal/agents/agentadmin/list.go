@@ -24,14 +24,13 @@ const listTimeout = 10 * time.Second
 
 var listCommand = &cli.Command{
 	Name:     "agent list",
-	Summary:  "list the agents that are configured, built in and running",
+	Summary:  "list configured, built-in and running agents",
 	Synopsis: "[options]",
 	Doc: `
-Lists the agents that are built in, those that pmcd.conf configures, and which of
-them run.`,
+Lists built-in agents and the agents in pmcd.conf, and whether they run.`,
 	Examples: []cli.Example{
 		{Line: "pcp agent list", Text: "list the agents of this machine"},
-		{Line: "pcp agent list -h localhost:44399", Text: "ask another collector what runs"},
+		{Line: "pcp agent list -h localhost:44399", Text: "list the running agents of another collector"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Options"),

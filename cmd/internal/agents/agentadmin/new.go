@@ -25,10 +25,10 @@ const maxName = 64
 
 var newCommand = &cli.Command{
 	Name:     "agent new",
-	Summary:  "write the program of a new agent, in Go",
+	Summary:  "generate a new agent in Go",
 	Synopsis: "[options] name",
 	Examples: []cli.Example{
-		{Line: "pcp agent new hello", Text: "make a folder with an agent in Go, its test and its configuration"},
+		{Line: "pcp agent new hello", Text: "create a folder with an agent in Go, its test and its configuration"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Options"),

@@ -21,11 +21,11 @@ import (
 
 var procedureCommand = &cli.Command{
 	Name:     "agent procedure",
-	Summary:  "do a step of an Install or Remove script, for pmdaproc.sh",
+	Summary:  "perform a step of an Install or Remove script, for pmdaproc.sh",
 	Synopsis: "setup | config | install | remove variable=value...",
-	Doc: `This is what the functions of pmdaproc.sh call, which "pcp agent scripts" makes: pmdaSetup,
-pmdaChooseConfigFile, pmdaInstall and pmdaRemove. The variables are those of the script.
-Questions go to standard output, and the answers come from standard input.`,
+	Doc: `The functions of pmdaproc.sh from "pcp agent scripts" call this command: pmdaSetup,
+pmdaChooseConfigFile, pmdaInstall and pmdaRemove. It uses the variables of the script. It prints
+questions to standard output and reads the answers from standard input.`,
 	Examples:    []cli.Example{{Line: "cd /var/lib/pcp/pmdas/simple && sudo ./Install", Text: "install an agent with its script, which calls this"}},
 	Options:     []cli.Option{cli.OptHelp},
 	DieOnSignal: true,

@@ -28,11 +28,11 @@ const scriptMark = `# Made by "pcp agent scripts", which replaces it when it is 
 
 var scriptsCommand = &cli.Command{
 	Name:     "agent scripts",
-	Summary:  "make what the Install and Remove scripts of agents need",
+	Summary:  "create the files that Install and Remove scripts of agents need",
 	Synopsis: "[-t target]",
 	Examples: []cli.Example{
-		{Line: "pcp agent scripts", Text: "have Install scripts work on a host without the C implementation"},
-		{Line: "PCP_DIR=$HOME/pcp pcp agent scripts", Text: "do so in a tree of one's own"},
+		{Line: "pcp agent scripts", Text: "support Install scripts on a host without the C implementation"},
+		{Line: "PCP_DIR=$HOME/pcp pcp agent scripts", Text: "do the same in your own directory"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
@@ -40,10 +40,10 @@ var scriptsCommand = &cli.Command{
 		cli.OptVersion,
 		cli.OptHelp,
 	},
-	Doc: `Writes $PCP_DIR/etc/pcp.env and $PCP_SHARE_DIR/lib/pmdaproc.sh, which Install and Remove
-scripts source. It also makes the links of "pcp ns scripts", and in $PCP_BINADM_DIR those
-classic names of commands that are neither there nor in $PCP_BIN_DIR. If one of the two
-files is there and not of this program nothing is changed.`,
+	Doc: `Writes $PCP_DIR/etc/pcp.env and $PCP_SHARE_DIR/lib/pmdaproc.sh, which Install and Remove scripts
+source. It also creates the links of "pcp ns scripts", and in $PCP_BINADM_DIR the classic names of
+commands that are missing there and in $PCP_BIN_DIR. If another program created one of the two
+files, nothing is changed.`,
 	DieOnSignal: true,
 	Run:         runScripts,
 }

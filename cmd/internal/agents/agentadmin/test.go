@@ -27,11 +27,11 @@ const answerTimeout = pmcd.DefaultAgentTimeout
 
 var testCommand = &cli.Command{
 	Name:     "agent test",
-	Summary:  "ask an agent all that a collector would, and tell what is wrong",
+	Summary:  "send an agent all requests of a collector and report mistakes",
 	Synopsis: "[options] name | command [argument]...",
 	Examples: []cli.Example{
-		{Line: "pcp agent test ./pmdahello", Text: "ask an agent everything a collector asks"},
-		{Line: "pcp agent test simple", Text: "test one that is configured or built in"},
+		{Line: "pcp agent test ./pmdahello", Text: "send an agent all requests of a collector"},
+		{Line: "pcp agent test simple", Text: "test a configured or built-in agent"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Options"),

@@ -60,9 +60,7 @@ func doc(b builtin.Spec) string {
 	if b.Program.StartsNotReady {
 		notReady = " notready"
 	}
-	return fmt.Sprintf(`Serves the metrics of the agent %[1]s to a collector, which starts this command and talks to it
-through pipes. It is for collectors that run agents as processes, the C one among them; in our own collector
-the same agent runs inside. On a terminal it is of no use: "pcp agent test %[1]s" tries an agent out.
+	return fmt.Sprintf(`Serves the metrics of the agent %[1]s to a collector, which starts this command and communicates with it through pipes. It is for collectors that run agents as processes, such as the C collector; our own collector contains the same agent. It is not useful on a terminal: "pcp agent test %[1]s" tries an agent out.
 
 A line of pmcd.conf for it is
 

@@ -20,7 +20,7 @@ var loadCommand = &cli.Command{
 	Group:    cli.AgentPrograms,
 	Summary:  "record made-up transactions for the agent txmon",
 	Synopsis: "[-n numtx] [tps [avg_serv]]",
-	Doc:      `Records transactions of random types and times, some a second, for the agent txmon to show.`,
+	Doc:      `Records transactions of random types and times, at a given rate, for the agent txmon.`,
 	Examples: []cli.Example{
 		{Line: `pcp genload 10`, Text: `record ten transactions a second`},
 	},

@@ -26,10 +26,10 @@ func rootCommand() *cli.Command {
 	return &cli.Command{
 		Name: "pmdaroot", Link: "pmdaroot",
 		Group:   cli.AgentPrograms,
-		Summary: "do for a collector and its agents what needs root",
-		Doc: `Runs beside a collector and does what needs root for agents that run without it: finds containers, and makes calls in
-their name spaces. The collector starts it and talks to it through a pipe; agents reach it by a Unix socket, and only
-those that the collector knows are served.`,
+		Summary: "perform operations that need root for a collector and its agents",
+		Doc: `Performs operations that need root for agents that run without it: it finds containers, and makes
+calls in their name spaces. The collector starts it and communicates with it through a pipe; agents
+connect to its Unix socket, and it serves only agents of the collector.`,
 		SeeAlso: []string{"pmcd(1)", "pmcd.conf(5)"},
 		Options: rootOpts(),
 		Run:     runRoot,

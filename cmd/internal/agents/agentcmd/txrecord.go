@@ -15,8 +15,8 @@ var recordCommand = &cli.Command{
 	Group:    cli.AgentPrograms,
 	Summary:  "record transactions for the agent txmon",
 	Synopsis: "tx_type servtime [tx_type servtime ...] | -l",
-	Doc: `Records transactions of given types and service times in the shared memory that the agent txmon watches, or lists with -l what
-is there.`,
+	Doc: `Records transactions of given types and service times in the shared memory of the agent txmon, or
+lists its contents with -l.`,
 	Examples: []cli.Example{
 		{Line: `pcp txrecord foo 0.5`, Text: `record a transaction of half a second`},
 	},

@@ -32,8 +32,8 @@ var Command = &cli.Command{
 	Link:    "dbpmda",
 	Group:   "Agents",
 	Summary: "debug an agent: send it requests and print its answers",
-	Doc: `Talks to one agent as a collector does: opens it as a part of this program, by a pipe or by a socket, sends it requests that are
-typed, and prints its answers. "help" lists the commands.`,
+	Doc: `Communicates with one agent like a collector: opens it in this process, through a pipe or a socket,
+sends it the typed requests, and prints its answers. "help" lists the commands.`,
 	Examples: []cli.Example{
 		{Line: `pcp dbpmda -n root`, Text: `start, and then type: open pipe ./pmdamine`},
 		{Line: `printf 'open dso pmda_sample.so sample_init 29\nfetch sample.long.one\n' | pcp dbpmda`, Text: `run a script of requests`},

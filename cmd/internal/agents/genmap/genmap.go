@@ -20,7 +20,7 @@ var Command = &cli.Command{
 	Name:     "genmap",
 	Link:     "pmgenmap",
 	Group:    "Name space",
-	Summary:  "turn a list of metrics into source code",
+	Summary:  "convert a list of metrics to source code",
 	Synopsis: "[infile]",
 	Doc: `Reads a list of names of metrics and macro names, and prints C source that maps one to the other, for programs that
 look metrics up by number.`,

@@ -21,7 +21,8 @@ var CheckCommand = &cli.Command{
 	Group:    "Agents",
 	Summary:  "check the help text files of an agent",
 	Synopsis: "[options] helpfile [metricname ...]",
-	Doc:      `Checks files of help texts: that each is readable, and which metrics and instance domains of a name space have none.`,
+	Doc: `Checks that files of help texts are readable, and lists the metrics and instance domains of a name
+space without a text.`,
 	Examples: []cli.Example{
 		{Line: `pcp chkhelp -H help`, Text: `print all texts`},
 		{Line: `pcp chkhelp -e -n root help`, Text: `list the metrics without a text`},

@@ -19,11 +19,12 @@ var NewCommand = &cli.Command{
 	Name:     "newhelp",
 	Link:     "newhelp",
 	Group:    "Agents",
-	Summary:  "make the help text files of an agent",
+	Summary:  "create the help text files of an agent",
 	Synopsis: "[options] [file ...]",
-	Doc:      `Makes the files of help texts of an agent, NAME.dir and NAME.pag, of a text with an entry for each metric.`,
+	Doc: `Creates the files of help texts of an agent, NAME.dir and NAME.pag, from a text with an entry for
+each metric.`,
 	Examples: []cli.Example{
-		{Line: `pcp newhelp -n root -o help ./help.txt`, Text: `make help.dir and help.pag`},
+		{Line: `pcp newhelp -n root -o help ./help.txt`, Text: `create help.dir and help.pag`},
 	},
 	SeeAlso: []string{"chkhelp(1)"},
 	Options: []cli.Option{

@@ -24,11 +24,12 @@ var Command = &cli.Command{
 	Name:     "mmvdump",
 	Link:     "mmvdump",
 	Group:    "Utilities",
-	Summary:  "show what is in a file of memory-mapped values",
+	Summary:  "show the contents of a file of memory-mapped values",
 	Synopsis: "[options] [filename]",
-	Doc: `Prints the header, the table of contents and all records of files of memory-mapped values. It reads the file and not
-the mapping, and finds damage that an agent would refuse. Without a file it looks at all files of this host's directory for
-them. A file of any size takes little memory: holes are skipped.`,
+	Doc: `Prints the header, the table of contents and all records of files of memory-mapped values. It reads
+the file, not a mapping, and reports damage for which an agent would refuse the file. Without an
+argument it prints all files in this host's directory of such files. A file of any size takes little
+memory: holes are skipped.`,
 	Examples: []cli.Example{
 		{Line: `pcp mmvdump /var/lib/pcp/tmp/mmv/shop`, Text: `dump one file`},
 		{Line: `pcp mmvdump --watch shop`, Text: `print the values again as they change`},

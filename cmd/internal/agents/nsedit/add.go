@@ -19,7 +19,7 @@ var AddCommand = &cli.Command{
 	Group:    "Name space",
 	Summary:  "add the names of an agent to a name space file",
 	Synopsis: "[-d] [-n namespace] file",
-	Doc:      `Adds the names of a file to a name space file, as the Install script of an agent does.`,
+	Doc:      `Adds the names in a file to a name space file, like the Install script of an agent.`,
 	Examples: []cli.Example{
 		{Line: `pcp nsadd -n ./root ./mine.pmns`, Text: `add names to a name space in the current directory`},
 	},

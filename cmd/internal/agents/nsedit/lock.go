@@ -20,13 +20,13 @@ var LockCommand = &cli.Command{
 	Name:     "ns lock",
 	Link:     "lockpmns",
 	Group:    "Name space",
-	Summary:  "lock a name space file for a script that changes it",
+	Summary:  "lock a name space file before a change",
 	Synopsis: "[file]",
 	Options:  []cli.Option{cli.OptHelp},
-	Doc: `Makes the file FILE.lock, of $PCP_VAR_DIR/pmns/root by default. If it is there it waits,
-for up to 100 seconds, until it goes, or until the process that asked for it has gone; then
-it goes on without, and the exit status is 1. "pcp ns unlock" removes the lock.`,
-	Examples:    []cli.Example{{Line: "pcp ns lock && pmnsadd clock.pmns; pcp ns unlock", Text: "add names while no one else does"}},
+	Doc: `Creates the file FILE.lock, by default for $PCP_VAR_DIR/pmns/root. If it exists, the command waits
+up to 100 seconds until it is removed or its process has ended; after that it continues without a
+lock, and the exit status is 1. "pcp ns unlock" removes the lock.`,
+	Examples:    []cli.Example{{Line: "pcp ns lock && pmnsadd clock.pmns; pcp ns unlock", Text: "add names under a lock"}},
 	DieOnSignal: true,
 	Run: func(ctx context.Context, env *cli.Env) int {
 		path, status, exit := lockArg(env)
@@ -55,8 +55,8 @@ var UnlockCommand = &cli.Command{
 	Name:        "ns unlock",
 	Link:        "unlockpmns",
 	Group:       "Name space",
-	Summary:     "remove the lock of a name space file",
-	Doc:         `Removes the lock that "pcp ns lock" made. Without a file it is that of this machine's name space.`,
+	Summary:     "unlock a name space file",
+	Doc:         `Removes a lock of "pcp ns lock". The default is that of this machine's name space.`,
 	Examples:    []cli.Example{{Line: "pcp ns unlock ./root", Text: "remove the lock of a file"}},
 	Synopsis:    "[file]",
 	Options:     []cli.Option{cli.OptHelp},

@@ -23,7 +23,7 @@ var MergeCommand = &cli.Command{
 	Synopsis: "[options] infile [...] outfile",
 	Doc:      `Merges name space files into one, and refuses names and numbers that contradict each other.`,
 	Examples: []cli.Example{
-		{Line: `pcp nsmerge root_pmcd root_linux root`, Text: `make one file of two`},
+		{Line: `pcp nsmerge root_pmcd root_linux root`, Text: `merge two files into one`},
 	},
 	SeeAlso: []string{"pmnsadd(1)", "PMNS(5)"},
 	Options: []cli.Option{

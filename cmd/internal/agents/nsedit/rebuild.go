@@ -37,12 +37,12 @@ var RebuildCommand = &cli.Command{
 		{Short: 'v', Help: "say what is done"},
 		{Short: '?', Help: "show this message"},
 	},
-	Doc: `Merges the file root with each root_NAME beside it whose agent NAME is in pmcd.conf. If
-names or PMIDs change, the old file stays as root.prev, and the collector is told to read
-the new one. stdpmid is made anew as well.`,
+	Doc: `Merges the file root with each file root_NAME next to it whose agent NAME is in pmcd.conf. If names
+or PMIDs change, the old file is kept as root.prev, and the collector is signalled to read the new
+one. stdpmid is also created again.`,
 	Examples: []cli.Example{
 		{Line: "pcp ns rebuild -v", Text: "rebuild the name space of this machine"},
-		{Line: "pcp ns rebuild -n", Text: "only say what would be done"},
+		{Line: "pcp ns rebuild -n", Text: "only print what would be done"},
 	},
 	SeeAlso:     []string{"pmnsmerge(1)", "PMNS(5)"},
 	DieOnSignal: true,

@@ -35,19 +35,18 @@ var scripts = []struct{ setting, below, link string }{
 var scriptsCommand = &cli.Command{
 	Name:     "ns scripts",
 	Group:    "Name space",
-	Summary:  "make links with the names of the scripts that Install scripts call",
+	Summary:  "create links for the scripts that Install scripts call",
 	Synopsis: "[-t target]",
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptTarget,
 		cli.OptHelp,
 	},
-	Doc: `Makes Rebuild and Make.stdpmid in $PCP_VAR_DIR/pmns, and lockpmns, unlockpmns and
-ReplacePmnsSubtree in $PCP_SHARE_DIR/lib; and in the former stdpmid.pcp, the domain numbers
-that PCP gives to agents, with stdpmid, which is made of it. What is there already and is no link to a
-program of this kind is left as it is: where the C implementation is installed nothing
-changes.`,
-	Examples:    []cli.Example{{Line: "pcp ns scripts", Text: "make the links, on a machine without the C implementation"}},
+	Doc: `Creates Rebuild and Make.stdpmid in $PCP_VAR_DIR/pmns, and lockpmns, unlockpmns and
+ReplacePmnsSubtree in $PCP_SHARE_DIR/lib. It also creates stdpmid.pcp, PCP's domain numbers of
+agents, and stdpmid in $PCP_VAR_DIR/pmns. Existing files, except links to such a program, are not
+changed, so nothing changes on a host with the C implementation.`,
+	Examples:    []cli.Example{{Line: "pcp ns scripts", Text: "create the links, on a machine without the C implementation"}},
 	DieOnSignal: true,
 	Run:         runScripts,
 }

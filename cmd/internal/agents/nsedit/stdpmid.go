@@ -24,14 +24,14 @@ var StdPMIDCommand = &cli.Command{
 	Name:     "ns stdpmid",
 	Link:     "Make.stdpmid",
 	Group:    "Name space",
-	Summary:  "make stdpmid, the domain numbers of agents by name",
+	Summary:  "write stdpmid, the file of the agents' domain numbers",
 	Synopsis: "[options]",
 	Options:  []cli.Option{cli.Heading("Options"), optDir, cli.OptHelp},
-	Doc: `Makes the file stdpmid, which files of names include, of stdpmid.local and the other
-files stdpmid.*, of which each line is the name of an agent and its domain number. The
-numbers that PCP gives are in stdpmid.pcp; without that file they are built in. Two
-lines with one name or number are an error, and stdpmid stays as it is.`,
-	Examples:    []cli.Example{{Line: "pcp ns stdpmid", Text: "after a line was added to stdpmid.local"}},
+	Doc: `Creates the file stdpmid, which name space files include, from stdpmid.local and the other files
+stdpmid.*, in which each line has the name of an agent and its domain number. PCP's own numbers are
+in stdpmid.pcp, or built in if that file does not exist. Duplicate names or numbers are an error,
+and stdpmid is not changed.`,
+	Examples:    []cli.Example{{Line: "pcp ns stdpmid", Text: "include a new line of stdpmid.local"}},
 	DieOnSignal: true,
 	Run: func(_ context.Context, env *cli.Env) int {
 		dir := workDir(env, "Make.stdpmid")

@@ -21,9 +21,9 @@ var ReplaceCommand = &cli.Command{
 		{Short: 'n', Arg: "namespace", Help: "the file to change [default $PCP_VAR_DIR/pmns/root]"},
 		cli.OptHelp,
 	},
-	Doc: `Takes the names at and below pmns-subtree away and adds those of the replacement file,
-which is as for pmnsadd and then moves beside the name space, under the name of the
-subtree. If anything is wrong nothing changes.`,
+	Doc: `Removes the names at and below pmns-subtree and adds those of the replacement file, which has the
+format of pmnsadd and is then moved next to the name space, under the name of the subtree. After an
+error nothing is changed.`,
 	Examples:    []cli.Example{{Line: "pcp ns replace sample sample.pmns", Text: "replace all names below sample"}},
 	DieOnSignal: true,
 	Run:         runReplace,

@@ -27,19 +27,19 @@ var Command = &cli.Command{
 	Name:     "trace",
 	Link:     "pmtrace",
 	Group:    "Utilities",
-	Summary:  "measure from a script: points, values, and how long a command takes",
+	Summary:  "trace a script: transactions, points and values",
 	Synopsis: synopsis,
-	Doc: `Tells the agent trace that a point of a script was passed, or with -v of a value, with -c of a counter, or with -e of how
-long a command took. The agent shows each under its tag: trace.point, trace.observe, trace.counter and
-trace.transact.
+	Doc: `Reports to the agent trace that a script passed a point, or with -v a value, with -c a counter, or
+with -e the time of a command. The agent shows each under its tag: trace.point, trace.observe,
+trace.counter and trace.transact.
 
-The agent is the one of this host, unless -h or PCP_TRACE_HOST names another, on the port that PCP_TRACE_PORT
-says. If it cannot be reached, the command of -e is run all the same. With -e the exit status is that of the
-command, else it is 0 whatever happens, so that a script goes on.`,
+The agent is that of this host, or of the host in -h or PCP_TRACE_HOST, on the port PCP_TRACE_PORT.
+If it cannot be reached, the command of -e is still run. With -e the exit status is that of the
+command, otherwise it is always 0, so that a script continues.`,
 	Examples: []cli.Example{
 		{Line: `pcp trace started`, Text: `count that the script was started`},
 		{Line: `pcp trace -e 'make all' build`, Text: `measure how long a command takes`},
-		{Line: `pcp trace -q -v 42.5 queue`, Text: `tell of a value, silently`},
+		{Line: `pcp trace -q -v 42.5 queue`, Text: `report a value, silently`},
 	},
 	SeeAlso: []string{"pmdatrace(1)"},
 	Options: []cli.Option{

@@ -20,13 +20,13 @@ var Command = &cli.Command{
 	Summary:  "list, verify, repair and convert archives",
 	Synopsis: "ls | verify | repair | convert [options] archive...",
 	Doc: `
-An archive is what pmlogger writes: the files NAME.meta, NAME.index and NAME.0,
-NAME.1 and so on. A command takes NAME, any of these files, a directory of
-archives, or one that holds such a directory for each host. Versions 2 and 3 are read, compressed files too.`,
+An archive, written by pmlogger, consists of the files NAME.meta, NAME.index, NAME.0, NAME.1 and so
+on. A command accepts NAME, any of these files, a directory of archives, or a directory with a
+subdirectory for each host. It reads versions 2 and 3, also compressed.`,
 	Examples: []cli.Example{
 		{Line: "pcp archive ls /var/log/pcp/pmlogger/vm", Text: "list the archives of a directory with host, time and size"},
-		{Line: "pcp archive verify 20261121", Text: "look for damage; the exit status is 0 if there is none"},
-		{Line: "pcp archive convert 20261121 small --compress zstd", Text: "make a compressed copy"},
+		{Line: "pcp archive verify 20261121", Text: "check for damage; the exit status is 0 if there is none"},
+		{Line: "pcp archive convert 20261121 small --compress zstd", Text: "create a compressed copy"},
 	},
 	Options: []cli.Option{cli.Heading("Options"), cli.OptHelp},
 	Sub:     []*cli.Command{lsCommand, verifyCommand, repairCommand, convertCommand},

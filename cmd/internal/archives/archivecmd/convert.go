@@ -25,7 +25,7 @@ var convertCommand = &cli.Command{
 	Doc: `
 Copies an archive, with another version, compression, or size of volumes.`,
 	Examples: []cli.Example{
-		{Line: "pcp archive convert --compress zstd 20261121 small", Text: "make a compressed copy"},
+		{Line: "pcp archive convert --compress zstd 20261121 small", Text: "create a compressed copy"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Options"),

@@ -21,10 +21,10 @@ var lsCommand = &cli.Command{
 	Summary:  "list archives",
 	Synopsis: "[options] [archive | directory]...",
 	Doc: `
-Lists archives with host, time, size and what a quick look finds wrong. Without
-an argument those of this directory.`,
+Lists archives with host, time, size and problems found by a quick check, by default those in the
+current directory.`,
 	Examples: []cli.Example{
-		{Line: "pcp archive ls", Text: "list the archives of this directory"},
+		{Line: "pcp archive ls", Text: "list the archives in the current directory"},
 		{Line: "pcp archive ls --json /var/log/pcp/pmlogger/vm", Text: "write one JSON object a line"},
 	},
 	Options: []cli.Option{

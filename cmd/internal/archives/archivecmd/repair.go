@@ -16,7 +16,7 @@ import (
 
 var repairCommand = &cli.Command{
 	Name:     "archive repair",
-	Summary:  "save what can be read of a damaged archive",
+	Summary:  "save the readable parts of a damaged archive",
 	Synopsis: "[options] archive newname",
 	Options: []cli.Option{
 		cli.Heading("Options"),
@@ -25,28 +25,25 @@ var repairCommand = &cli.Command{
 		cli.OptJSON,
 		cli.OptHelp,
 	},
-	Doc: `Saves what is good of a damaged archive in a new one: every record that is
-whole, and whose time lies between those of the records around it. Where records
-do not follow each other the next good one is looked for byte by byte. Values
-whose descriptor or instance domain is lost, and values that are not what their
-descriptor says, are dropped from their records. A label that is damaged is taken
-from the other files, and the index is made anew. Where bytes are lost between two
-records, a mark tells readers that counters may have been reset there. Of a
-damaged compressed file as much is used as can be decompressed.
+	Doc: `Saves the readable parts of a damaged archive in a new one: every complete record whose time is
+between those of its neighbours. After damage the next valid record is searched byte by byte. Values
+whose descriptor or instance domain is lost, and values that contradict their descriptor, are
+dropped from their records. A damaged label is replaced by that of another file, and the index is
+created again. If bytes between two records are lost, a mark shows that counters may have been reset
+there. Damaged compressed files are decompressed as far as possible.
 
-Everything that is dropped is listed: the file, the offset in it (expanded, if the
-file is compressed), how much, and why. What is not listed is in the new archive.
+All dropped parts are listed: file, offset (in the decompressed file), size and reason. Everything
+else is in the new archive.
 
-The damaged archive is not changed. The new one gets its name when it is complete
-and has passed the same checks as "pcp archive verify". With -i it takes the place
-of the damaged one, whose files keep a second name from before the first of them is
-replaced: should that be interrupted, NAME.damaged is complete.
+The damaged archive is not changed. The new one gets its name when it is complete and has passed the
+checks of "pcp archive verify". With -i it replaces the damaged one, whose files get a second name
+before the first of them is replaced: after an interruption, NAME.damaged is complete.
 
-The exit status is 0 if nothing had to be dropped, 1 if something was, and 2 if
-there is no new archive: nothing could be saved, or the command line is wrong.`,
+The exit status is 0 if nothing was dropped, 1 if something was, and 2 if there is no new archive:
+nothing could be saved, or the command line is wrong.`,
 	Examples: []cli.Example{
-		{Line: "pcp archive repair 20260101 saved", Text: "save what is good of 20260101 in saved"},
-		{Line: "pcp archive repair -i --json 20260101", Text: "repair in place, and list what is lost for a program"},
+		{Line: "pcp archive repair 20260101 saved", Text: "save the readable parts of 20260101 in saved"},
+		{Line: "pcp archive repair -i --json 20260101", Text: "repair in place, and list the losses as JSON"},
 	},
 	Run: repairArchive,
 }

@@ -14,14 +14,14 @@ import (
 
 var verifyCommand = &cli.Command{
 	Name:     "archive verify",
-	Summary:  "look for damage in archives",
+	Summary:  "check archives for damage",
 	Synopsis: "[options] archive | directory...",
 	Doc: `
-Reads archives through and says what is wrong, with file and offset. The exit
-status is 0 if all are whole, 1 if one is damaged, and 2 if one cannot be read.`,
+Reads complete archives and reports damage, with file and offset. The exit status is 0 if all are
+undamaged, 1 if one is damaged, and 2 if one cannot be read.`,
 	Examples: []cli.Example{
 		{Line: "pcp archive verify 20261121", Text: "check an archive"},
-		{Line: "pcp archive verify -q /var/log/pcp/pmlogger/vm", Text: "check a directory, for the exit status alone"},
+		{Line: "pcp archive verify -q /var/log/pcp/pmlogger/vm", Text: "check a directory, only for the exit status"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Options"),

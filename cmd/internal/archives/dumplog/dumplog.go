@@ -25,11 +25,12 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "dump the contents of an archive",
 	Synopsis: "[options] [archive [metricname ...]]",
-	Doc: `Prints what an archive holds, record by record as it was written: values by default, and with other options
-descriptors, instance domains, labels, help texts, the index and the label. Arguments after the archive choose metrics.`,
+	Doc: `Prints the contents of an archive, record by record as written: values by default, and with other
+options descriptors, instance domains, labels, help texts, the index and the label. Arguments after
+the archive select metrics.`,
 	Examples: []cli.Example{
 		{Line: `pcp dumplog -a 20261121`, Text: `dump everything`},
-		{Line: `pcp dumplog -z -S @10:00 -T @10:05 20261121 disk.all.total`, Text: `dump five minutes of a metric, in the time of the recorded host`},
+		{Line: `pcp dumplog -z -S @10:00 -T @10:05 20261121 disk.all.total`, Text: `dump five minutes of a metric, in the time zone of the recorded host`},
 		{Line: `pcp dumplog -l 20261121`, Text: `show when and where the archive was recorded`},
 	},
 	SeeAlso: []string{"pmlogcheck(1)", "pmval(1)", "pcp-archive(5)"},
@@ -46,7 +47,7 @@ var NewCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "dump the contents of an archive",
 	Synopsis: "[options] [archive [metricname ...]]",
-	Doc:      `Prints what an archive holds. It is pmdumplog under another name.`,
+	Doc:      `Prints the contents of an archive. It is another name of pmdumplog.`,
 	Examples: []cli.Example{
 		{Line: `pcp logdump -l 20261121`, Text: `show when and where the archive was recorded`},
 	},

@@ -22,12 +22,12 @@ var MakeCommand = &cli.Command{
 	Name:     "mkaf",
 	Link:     "mkaf",
 	Group:    "Archives",
-	Summary:  "make a folio of archives",
+	Summary:  "create a folio, a list of archives",
 	Synopsis: "[findopts] filename ...",
-	Doc: `Writes a folio, a file that names several archives, to standard output. Arguments are files of archives, or
-directories to search.`,
+	Doc: `Writes a folio, a file with the names of several archives, to standard output. Arguments are files
+of archives, or directories to search.`,
 	Examples: []cli.Example{
-		{Line: `pcp mkaf /var/log/pcp/pmlogger >myfolio`, Text: `make a folio of all archives below a directory`},
+		{Line: `pcp mkaf /var/log/pcp/pmlogger >myfolio`, Text: `create a folio of all archives below a directory`},
 	},
 	SeeAlso:     []string{"pmafm(1)"},
 	DieOnSignal: true,

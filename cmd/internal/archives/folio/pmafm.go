@@ -19,9 +19,10 @@ var Command = &cli.Command{
 	Name:     "afm",
 	Link:     "pmafm",
 	Group:    "Archives",
-	Summary:  "work on a folio of archives",
+	Summary:  "use the archives of a folio",
 	Synopsis: "folioname [command [arg ...]]",
-	Doc:      `Works on a folio, a file that names several archives: lists them, selects some by host or number, and runs a tool on each.`,
+	Doc: `Lists the archives of a folio, a file with the names of several archives, selects some by host or
+number, and runs a tool on each.`,
 	Examples: []cli.Example{
 		{Line: `pcp afm myfolio list`, Text: `list the archives of a folio`},
 		{Line: `pcp afm myfolio repeat pmval -s 3 kernel.all.load`, Text: `run a tool on each archive in turn`},

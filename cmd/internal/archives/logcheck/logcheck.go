@@ -20,10 +20,11 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "check an archive for damage",
 	Synopsis: "[options] archive",
-	Doc: `Reads an archive from its beginning to its end and reports what is wrong with it: records that cannot be decoded,
+	Doc: `Reads an archive from its beginning to its end and reports damage: records that cannot be decoded,
 times that go back, values without a descriptor, counters that went back.
 
-For a report with files and offsets use "pcp archive verify", and "pcp archive repair" to save what can be saved.`,
+For a report with files and offsets use "pcp archive verify", and "pcp archive repair" to save the
+readable parts.`,
 	Examples: []cli.Example{
 		{Line: `pcp logcheck 20261121`, Text: `check an archive`},
 		{Line: `pcp logcheck -l 20261121`, Text: `print its label too`},

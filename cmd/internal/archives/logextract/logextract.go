@@ -20,14 +20,15 @@ var Command = &cli.Command{
 	Name:     "logextract",
 	Link:     "pmlogextract",
 	Group:    "Archives",
-	Summary:  "extract from archives and merge them",
+	Summary:  "extract parts of archives and merge archives",
 	Synopsis: "[options] input-archive output-archive",
-	Doc: `Copies records from archives to a new one: those of a time window, those of chosen metrics and instances, or all records of several archives,
-merged in the order of time. What is copied stays byte for byte as it was recorded.`,
+	Doc: `Copies records from archives to a new one: those of a time window, those of selected metrics and
+instances, or all records of several archives, merged in the order of time. Copied records stay the
+same, byte for byte.`,
 	Examples: []cli.Example{
 		{Line: `pcp logextract -S @10:00 -T @11:00 20261121 hour`, Text: `cut out an hour`},
 		{Line: `pcp logextract monday tuesday week`, Text: `merge two archives`},
-		{Line: `pcp logextract -c metrics.conf 20261121 few`, Text: `keep only metrics that a file lists`},
+		{Line: `pcp logextract -c metrics.conf 20261121 few`, Text: `keep only the metrics listed in a file`},
 	},
 	SeeAlso: []string{"pmlogreduce(1)", "pmdumplog(1)"},
 	Options: []cli.Option{

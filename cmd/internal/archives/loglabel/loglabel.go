@@ -24,7 +24,8 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "check and change the labels of an archive",
 	Synopsis: "[options] archive",
-	Doc:      `Checks the labels that each file of an archive begins with, and changes them: host, process, time zone and version.`,
+	Doc: `Checks the labels at the beginning of each file of an archive, and changes them: host, process, time
+zone and version.`,
 	Examples: []cli.Example{
 		{Line: `pcp loglabel -l 20261121`, Text: `show the label`},
 		{Line: `pcp loglabel -h db1.example.com 20261121`, Text: `correct the name of the host`},

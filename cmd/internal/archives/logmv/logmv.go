@@ -21,11 +21,11 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "rename an archive",
 	Synopsis: "[options] oldname newname",
-	Doc: `Renames an archive: all of its files, in such an order that an interruption leaves one whole archive. Names that
-exist are not overwritten.`,
+	Doc: `Renames all files of an archive, in an order that leaves one complete archive after an interruption.
+Existing files are not overwritten.`,
 	Examples: []cli.Example{
 		{Line: `pcp logmv 20261121 before-upgrade`, Text: `give an archive another name`},
-		{Line: `pcp logmv -N 20261121 before-upgrade`, Text: `only say what would be done`},
+		{Line: `pcp logmv -N 20261121 before-upgrade`, Text: `only print what would be done`},
 	},
 	SeeAlso: []string{"pmlogcp(1)", "pmlogls(1)"},
 	Options: options,
@@ -39,7 +39,7 @@ var CopyCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "copy an archive",
 	Synopsis: "[options] oldname newname",
-	Doc:      `Copies an archive: all of its files. Names that exist are not overwritten.`,
+	Doc:      `Copies all files of an archive. Existing files are not overwritten.`,
 	Examples: []cli.Example{
 		{Line: `pcp logcp 20261121 /mnt/usb/20261121`, Text: `copy an archive`},
 	},

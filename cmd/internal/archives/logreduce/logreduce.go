@@ -22,10 +22,10 @@ var Command = &cli.Command{
 	Name:     "logreduce",
 	Link:     "pmlogreduce",
 	Group:    "Archives",
-	Summary:  "make a smaller archive of one",
+	Summary:  "reduce an archive to longer intervals",
 	Synopsis: "[options] input-archive output-archive",
-	Doc: `Makes a smaller archive with one sample for each interval: counters become rates averaged over it, instantaneous values become
-averages.`,
+	Doc: `Creates a smaller archive with one sample for each interval: counters become average rates,
+instantaneous values become averages.`,
 	Examples: []cli.Example{
 		{Line: `pcp logreduce -t 1hour 20261121 small`, Text: `keep one sample an hour`},
 	},

@@ -26,8 +26,9 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "change an archive by rules",
 	Synopsis: "[options] input-archive [output-archive]",
-	Doc: `Copies an archive and changes what rules name: host and time, names, numbers, types, units and semantics of metrics,
-instance domains and instances, help text and labels. Values are converted with them, and what is deleted is gone from the copy.
+	Doc: `Copies an archive with changes by rules: to host and time, names, numbers, types, units and
+semantics of metrics, instance domains and instances, help texts and labels. Values are converted as
+needed. Deleted items are not in the copy.
 
 A file of rules has blocks such as
 
@@ -39,14 +40,15 @@ A file of rules has blocks such as
     text metric mem.physmem help { text -> "all memory" }
     label context "groupid" { delete }
 
-Metrics, instances and texts that the archive does not have are skipped, with a warning if -w asks for it.
+Rules about metrics, instances and texts that the archive does not have are skipped, with a warning
+if -w is given.
 
-With -i, the copy takes the place of the archive. The old files are kept under another name until all new ones are in
-place; if the command is interrupted, its next call with -i puts the archive in order.`,
+With -i, the copy replaces the archive. The old files are kept under another name until all new ones
+are in place; after an interruption, the next call with -i completes or undoes the change.`,
 	Examples: []cli.Example{
-		{Line: `pcp logrewrite -c fix.conf 20261121 fixed`, Text: `make a copy with changes`},
-		{Line: `pcp logrewrite -C -c fix.conf 20261121 fixed`, Text: `only say what would change`},
-		{Line: `pcp logrewrite -V 3 20261121 new`, Text: `make an archive of version 3 from one of version 2`},
+		{Line: `pcp logrewrite -c fix.conf 20261121 fixed`, Text: `create a changed copy`},
+		{Line: `pcp logrewrite -C -c fix.conf 20261121 fixed`, Text: `only print what would change`},
+		{Line: `pcp logrewrite -V 3 20261121 new`, Text: `convert an archive of version 2 to version 3`},
 		{Line: `pcp logrewrite -iq -c rules.d 20261121`, Text: `apply all rules of a directory, if any applies`},
 	},
 	SeeAlso: []string{"pmlogredact(1)", "pmlogextract(1)", "pmdumplog(1)"},

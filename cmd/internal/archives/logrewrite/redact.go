@@ -21,15 +21,16 @@ var RedactCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "remove sensitive information from an archive",
 	Synopsis: "[options] inarch outarch",
-	Doc: `Copies an archive without what others should not see: names of hosts and users, addresses, arguments and
-environments of processes, paths below home directories. The rules are those of pmlogrewrite(1). The built-in ones
-apply unless there is a directory pmlogredact with files of rules in $PCP_SYSCONF_DIR, or -x leaves both out.
+	Doc: `Copies an archive without private information: names of hosts and users, addresses, arguments and
+environments of processes, paths below home directories. The rules are those of pmlogrewrite(1). The
+built-in rules apply unless $PCP_SYSCONF_DIR has a directory pmlogredact with files of rules; -x
+disables both.
 
-What a rule cannot know, such as the names that a service of your own puts into its metrics, takes rules of your
-own: look at the copy with pmdumplog(1) before you give it away.`,
+Private names in metrics of your own services need your own rules: look at the copy with
+pmdumplog(1) before you share it.`,
 	Examples: []cli.Example{
-		{Line: `pcp logredact 20261121 shareable`, Text: `make a copy that may be shown to others`},
-		{Line: `pcp logredact -c site.conf 20261121 shareable`, Text: `with rules for metrics of your own`},
+		{Line: `pcp logredact 20261121 shareable`, Text: `create a copy that can be shared`},
+		{Line: `pcp logredact -c site.conf 20261121 shareable`, Text: `add rules for your own metrics`},
 	},
 	SeeAlso: []string{"pmlogrewrite(1)", "pmdumplog(1)"},
 	Options: []cli.Option{

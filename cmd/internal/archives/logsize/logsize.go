@@ -25,8 +25,8 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "report the sizes of the parts of an archive",
 	Synopsis: "[options] archive",
-	Doc: `Says how many bytes of an archive its labels, descriptors, instance domains and values take, and with -d
-which metrics take them.`,
+	Doc: `Prints the bytes that labels, descriptors, instance domains and values take in an archive, and with
+-d the bytes of each metric.`,
 	Examples: []cli.Example{
 		{Line: `pcp logsize -d 20261121`, Text: `find the metrics that make an archive large`},
 	},

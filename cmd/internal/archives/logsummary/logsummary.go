@@ -24,7 +24,7 @@ var Command = &cli.Command{
 	Name:     "logsummary",
 	Link:     "pmlogsummary",
 	Group:    "Archives",
-	Summary:  "average the values of an archive",
+	Summary:  "print averages and other statistics of an archive",
 	Synopsis: "[options] archive [metricname ...]",
 	Doc: `Prints one line for each metric and instance with its average over an archive or a part of it, weighted by time, and
 with options minimum, maximum, sum, number of samples and their distribution. Counters are converted to rates.`,

@@ -163,7 +163,7 @@ func formats() []format {
 value comes with its unit.`,
 			examples: []cli.Example{
 				{Line: "pcp2json -s 3 -t 1s kernel.all.load", Text: "write three samples"},
-				{Line: "pcp2json -a ARCHIVE -E -x :sar-B", Text: "write what a view of pmrep shows, with types, and numbers as numbers"},
+				{Line: "pcp2json -a ARCHIVE -E -x :sar-B", Text: "write the metrics of a view of pmrep, with types, and numbers as numbers"},
 			},
 			keys:    []string{"timefmt", "extended", "everything", "exact_types", "include_labels"},
 			options: slices.Concat(extended, []cli.Option{optExact}),
@@ -206,9 +206,8 @@ value comes with its unit.`,
 		},
 		{
 			name: "xlsx", summary: "write metrics to a spreadsheet",
-			doc: `Writes samples of metrics to a file of Excel's format: a row for each sample, a column for each metric and instance that there is
-when the program begins. The file is complete when the program has ended.`,
-			examples: []cli.Example{{Line: "pcp2xlsx -a ARCHIVE -t 1m -F report.xlsx disk.dev.read mem.util.free", Text: "make a sheet of an archive"}},
+			doc:      `Writes samples of metrics to a file of Excel's format: a row for each sample, a column for each metric and instance that exists at the start. The file is complete when the program has ended.`,
+			examples: []cli.Example{{Line: "pcp2xlsx -a ARCHIVE -t 1m -F report.xlsx disk.dev.read mem.util.free", Text: "create a sheet from an archive"}},
 			keys:     []string{"timefmt", "include_labels"},
 			defaults: conf.Settings{"timefmt": "yyyy-mm-dd hh:mm:ss"},
 			without: []string{
@@ -227,8 +226,7 @@ when the program begins. The file is complete when the program has ended.`,
 		},
 		{
 			name: "graphite", summary: "send metrics to a Graphite server",
-			doc: `Sends samples of metrics to a Graphite server, in its pickle protocol or as lines of text. While the server is away the last
-1000 samples are kept, and delivered when it is back.`,
+			doc:      `Sends samples of metrics to a Graphite server, in its pickle protocol or as lines of text. While the server is unavailable, the last 1000 samples are kept and delivered later.`,
 			examples: []cli.Example{{Line: "pcp2graphite -g graphite.example.com -t 10s disk.dev mem.util", Text: "send all metrics of two trees"}},
 			keys:     []string{"graphite_host", "graphite_port", "pickle", "pickle_protocol", "prefix"},
 			defaults: conf.Settings{"graphite_host": "localhost", "graphite_port": "2004", "pickle": "1", "pickle_protocol": "0", "prefix": "pcp.", "timefmt": "%c"},
@@ -248,8 +246,7 @@ when the program begins. The file is complete when the program has ended.`,
 		},
 		{
 			name: "influxdb", summary: "send metrics to an InfluxDB server",
-			doc: `Sends samples of metrics to an InfluxDB server by its HTTP interface of version 1. While the server is away the last 1000 samples
-are kept, and delivered when it is back.`,
+			doc:      `Sends samples of metrics to an InfluxDB server by its HTTP interface of version 1. While the server is unavailable, the last 1000 samples are kept and delivered later.`,
 			examples: []cli.Example{{Line: "pcp2influxdb -g http://influx.example.com:8086 -x pcp -t 10s kernel.all.load", Text: "send the load"}},
 			keys:     []string{"influx_server", "influx_db", "influx_user", "influx_pass", "influx_tags"},
 			defaults: conf.Settings{"influx_server": "http://127.0.0.1:8086", "influx_db": "pcp", "timefmt": "%H:%M:%S"},
@@ -276,8 +273,7 @@ are kept, and delivered when it is back.`,
 		},
 		{
 			name: "elasticsearch", summary: "send metrics to an Elasticsearch server",
-			doc: `Sends a document for each sample of metrics to an Elasticsearch server. While the server is away the last 1000 samples are
-kept, and delivered when it is back.`,
+			doc:      `Sends a document for each sample of metrics to an Elasticsearch server. While the server is unavailable, the last 1000 samples are kept and delivered later.`,
 			examples: []cli.Example{{Line: "pcp2elasticsearch -g http://es.example.com:9200 -t 10s kernel.all.load", Text: "send the load"}},
 			keys:     []string{"es_server", "es_auth", "es_password", "es_index", "es_hostid", "es_search_type", "include_labels"},
 			defaults: conf.Settings{"es_server": "http://localhost:9200/", "es_index": "pcp", "es_search_type": "pcp-metric", "timefmt": "%H:%M:%S"},
@@ -301,7 +297,7 @@ kept, and delivered when it is back.`,
 			},
 		},
 		{
-			name: "spark", summary: "serve metrics to a job of Apache Spark",
+			name: "spark", summary: "serve metrics to an Apache Spark job",
 			doc:      "Waits for one client, a job of Apache Spark, and sends it a line of JSON for each sample of metrics.",
 			examples: []cli.Example{{Line: "pcp2spark -t 10s disk.dev.read", Text: "serve reads of disks on port 44325"}},
 			keys:     []string{"spark_server", "spark_port", "include_labels"},
@@ -322,8 +318,7 @@ kept, and delivered when it is back.`,
 		},
 		{
 			name: "zabbix", summary: "send metrics to a Zabbix server",
-			doc: `Sends values of metrics to a Zabbix server as one of its trappers, with the instances for its low level discovery if asked to. While
-the server is away the last 1000 messages are kept, and delivered when it is back.`,
+			doc:      `Sends values of metrics to a Zabbix server as one of its trappers, with the instances for its low level discovery if asked to. While the server is unavailable, the last 1000 messages are kept and delivered later.`,
 			examples: []cli.Example{{Line: "pcp2zabbix -g zabbix.example.com -X app1 -l -t 10s disk.dev.read", Text: "send reads of disks, and discover disks"}},
 			keys:     []string{"zabbix_server", "zabbix_port", "zabbix_host", "zabbix_interval", "zabbix_prefix", "zabbix_lld"},
 			defaults: conf.Settings{"zabbix_server": "localhost", "zabbix_port": "10051", "zabbix_prefix": "pcp.", "timefmt": "%H:%M:%S"},
@@ -352,9 +347,8 @@ the server is away the last 1000 messages are kept, and delivered when it is bac
 			make: makeZabbix,
 		},
 		{
-			name: "openmetrics", summary: "write metrics in the text of OpenMetrics",
-			doc: `Writes samples of metrics in the text of OpenMetrics, to standard output or a file, or posts each to a server. Counters are written as
-they are. All labels are always there: -m and -X, which version 7 needs for that, add nothing.`,
+			name: "openmetrics", summary: "write metrics in the OpenMetrics text format",
+			doc: `Writes samples of metrics in the OpenMetrics text format, to standard output or a file, or posts each to a server. Counters are not converted. All labels are always written: -m and -X, which version 7 needs for this, have no effect.`,
 			examples: []cli.Example{
 				{Line: "pcp2openmetrics -s 1 kernel.all.load", Text: "write one sample"},
 				{Line: "pcp2openmetrics -u http://push.example.com/metrics -t 10s disk.dev", Text: "post samples to a server"},
@@ -378,7 +372,7 @@ they are. All labels are always there: -m and -X, which version 7 needs for that
 		{
 			name: "opentelemetry", summary: "write metrics as OTLP, the protocol of OpenTelemetry",
 			doc: `Writes samples of metrics as requests of OTLP in JSON, one for each, to standard output or a file, or posts them to a collector of
-OpenTelemetry. Counters become rates, which are gauges; with -r they stay counters. All labels are always there: -m adds nothing.`,
+OpenTelemetry. Counters become rates, which are gauges; with -r they stay counters. All labels are always written: -m has no effect.`,
 			examples: []cli.Example{
 				{Line: "pcp2opentelemetry -r -u http://otel.example.com:4318/v1/metrics -t 10s disk.dev", Text: "post samples to a collector"},
 			},
@@ -489,10 +483,10 @@ var optOutput = cli.Option{Short: 'o', Long: "output", Arg: "OUTFILE", Help: "ou
 // fails with a message.
 func Arrow(open func(path string, columns []Column) (Table, error)) *cli.Command {
 	f := &format{
-		name: "arrow", summary: "write metrics to files of Parquet",
+		name: "arrow", summary: "write metrics to Parquet files",
 		doc: `Writes samples of metrics to a directory with a file of Apache Parquet: a row for each sample, a column for each metric and
-instance that there is when the program begins. It is a program of its own, since the others do not need what it is built with: "go -C cmd/pcp2arrow build".`,
-		examples: []cli.Example{{Line: "pcp2arrow -a ARCHIVE -t 10s -o DIRECTORY disk.dev", Text: "make a table of an archive"}},
+instance that exists at the start. It is a separate program because of its size: "go -C cmd/pcp2arrow build".`,
+		examples: []cli.Example{{Line: "pcp2arrow -a ARCHIVE -t 10s -o DIRECTORY disk.dev", Text: "create a table from an archive"}},
 		defaults: conf.Settings{"header": "0", "ignore_incompat": "1", "ignore_unknown": "1"},
 		without: []string{
 			"output-file", "derived", "daemonize", "no-header", "no-globals", "ignore-incompat", "ignore-unknown", "names-change",

@@ -19,21 +19,21 @@ import (
 var Command = &cli.Command{
 	Name:     "import",
 	Group:    "Archives",
-	Summary:  "make an archive of data that others have recorded",
+	Summary:  "create an archive from data of other programs",
 	Synopsis: "csv | sar | iostat | mrtg | prometheus [options] file ... archive",
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptVersion,
 		cli.OptHelp,
 	},
-	Doc: `Each format has a command of its own. If a file cannot be imported as a whole no archive is
-made, and the message says which line is wrong.
+	Doc: `Each format has its own command. If a file cannot be imported completely, no archive is created, and
+the message has the number of the wrong line.
 
-By the names sar2pcp, iostat2pcp and mrtg2pcp three of them are called as in the C implementation, and
-make the same archives.`,
+Three of them are also called sar2pcp, iostat2pcp and mrtg2pcp. They take the same arguments as in
+the C implementation, and create the same archives.`,
 	Examples: []cli.Example{
-		{Line: "pcp import csv rooms.csv rooms", Text: "make the archive rooms of a table"},
-		{Line: "pcp import sar /var/log/sysstat/sa22 monday", Text: "make the archive monday of what sar has recorded"},
+		{Line: "pcp import csv rooms.csv rooms", Text: "create the archive rooms from a table"},
+		{Line: "pcp import sar /var/log/sysstat/sa22 monday", Text: "create the archive monday from a file of sar"},
 	},
 	SeeAlso:     []string{"pmval(1)", "pmdumplog(1)"},
 	Sub:         []*cli.Command{CSVCommand, SarCommand, IostatCommand, MRTGCommand, PrometheusCommand},
@@ -45,17 +45,17 @@ make the same archives.`,
 var CSVCommand = &cli.Command{
 	Name:     "import csv",
 	Group:    "Archives",
-	Summary:  "make an archive of a table",
+	Summary:  "create an archive from a table",
 	Synopsis: "[options] file archive",
 	Doc: `
-The file is a table: a header with the names of metrics, and a row for each time.
-A name may have an instance in brackets, and type, semantics and units in parentheses:
-net.in[eth0] (u64 counter byte). What is not said is found out from the values.`,
+The file is a table: a header with the names of metrics, and a row for each time. A name may have an
+instance in brackets, and type, semantics and units in parentheses: net.in[eth0] (u64 counter byte).
+Missing attributes are derived from the values.`,
 	Examples: []cli.Example{
-		{Line: "pcp import csv rooms.csv rooms", Text: "make the archive rooms of a table with a column called time"},
-		{Line: "pcp import csv -t when -f '%d.%m.%Y %H:%M' rooms.csv rooms", Text: "say where the times are and how they are written"},
-		{Line: "pcp import csv -m 'disk.*=u64 counter' -m disk.read=KB disks.csv disks", Text: "say what metrics are"},
-		{Line: "pcp val -a rooms temperature", Text: "look at the result"},
+		{Line: "pcp import csv rooms.csv rooms", Text: "create the archive rooms from a table with a column called time"},
+		{Line: "pcp import csv -t when -f '%d.%m.%Y %H:%M' rooms.csv rooms", Text: "set the column and format of times"},
+		{Line: "pcp import csv -m 'disk.*=u64 counter' -m disk.read=KB disks.csv disks", Text: "set types and units of metrics"},
+		{Line: "pcp val -a rooms temperature", Text: "show the result"},
 	},
 	Options: []cli.Option{
 		cli.Heading("General options"),

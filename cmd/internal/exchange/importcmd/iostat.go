@@ -22,28 +22,29 @@ var IostatCommand = &cli.Command{
 	Name:     "import iostat",
 	Link:     "iostat2pcp",
 	Group:    "Archives",
-	Summary:  "make an archive of what iostat has printed",
+	Summary:  "create an archive from the output of iostat",
 	Synopsis: "[-v] [-S start] [-t interval] [-V version] [-Z timezone] infile outfile",
 	Options: []cli.Option{
 		cli.Heading("Options"),
-		{Short: 'S', Arg: "START", Help: "time of the first sample, HH:MM:SS, where the file has no times [00:00:00]"},
-		{Short: 't', Arg: "INTERVAL", Help: "seconds between samples, where the file has no times"},
+		{Short: 'S', Arg: "START", Help: "time of the first sample, HH:MM:SS, if the file has no times [00:00:00]"},
+		{Short: 't', Arg: "INTERVAL", Help: "seconds between samples, if the file has no times"},
 		{Short: 'V', Arg: "VERSION", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
-		{Short: 'v', Help: "say what times samples have"},
+		{Short: 'v', Help: "print the times of samples"},
 		{Short: 'Z', Arg: "TIMEZONE", Help: "time zone of times, +HHMM or -HHMM [that of the file, else UTC]"},
 		{Short: '?', Long: "help", Help: "show this usage message and exit"},
 	},
-	Doc: `The file is the output of iostat(1) of the package sysstat, best with times: S_TIME_FORMAT=ISO iostat -t.
-"-" is standard input. The first of its reports, which has the averages since boot, is not imported.
+	Doc: `The file is the output of iostat(1) from the package sysstat, preferably with times:
+S_TIME_FORMAT=ISO iostat -t. "-" is standard input. The first of its reports, which has the averages
+since boot, is not imported.
 
-Metrics have the names that the Linux agent gives them, but their values are rates, as iostat
-has them, and instantaneous. Where a file has no times they begin at -S on the day in its first line; the interval is
-found out from totals and rates of disks, if these are there, and else 15 seconds.
+Metrics have the names of the Linux agent, but their values are the rates of iostat, and
+instantaneous. If a file has no times, they begin at -S on the day in its first line; the interval
+is computed from totals and rates of disks, or is 15 seconds if there are none.
 
 Dates such as 05/11/26 are the day before the month.`,
 	Examples: []cli.Example{
 		{Line: "S_TIME_FORMAT=ISO iostat -t -x 10 100 >io.txt && pcp import iostat io.txt io", Text: "record and import"},
-		{Line: "pcp import iostat -S 09:00:00 -t 10 io.txt io", Text: "say which times samples without times are of"},
+		{Line: "pcp import iostat -S 09:00:00 -t 10 io.txt io", Text: "set the times of samples without times"},
 	},
 	SeeAlso: []string{"iostat(1)", "pmval(1)"},
 	Run:     runIostat,

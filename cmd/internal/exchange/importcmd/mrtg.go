@@ -23,12 +23,12 @@ var MRTGCommand = &cli.Command{
 	Name:     "import mrtg",
 	Link:     "mrtg2pcp",
 	Group:    "Archives",
-	Summary:  "make an archive of a log of MRTG",
+	Summary:  "create an archive from a log of MRTG",
 	Synopsis: "hostname devname timezone infile outfile",
 	Options:  []cli.Option{cli.OptHelp},
 	Doc: `The file is a log of MRTG, the newest line first. Its average rates become counters of bytes,
-network.interface.in.bytes and network.interface.out.bytes with the instance devname, which
-begin at 0. "-" is standard input. Lines of the time 0, with which MRTG fills its logs, are left out.`,
+network.interface.in.bytes and network.interface.out.bytes with the instance devname, which begin at
+0. "-" is standard input. Lines with the time 0, with which MRTG fills its logs, are ignored.`,
 	Examples: []cli.Example{{Line: "pcp import mrtg gate eth0 UTC gate_eth0.log gate", Text: "import the log of a network interface"}},
 	SeeAlso:  []string{"pmval(1)"},
 	Run:      runMRTG,

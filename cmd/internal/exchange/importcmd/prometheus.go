@@ -24,7 +24,7 @@ import (
 var PrometheusCommand = &cli.Command{
 	Name:     "import prometheus",
 	Group:    "Archives",
-	Summary:  "make an archive of metrics in the text format of Prometheus, or OpenMetrics",
+	Summary:  "create an archive from metrics in the text format of Prometheus or OpenMetrics",
 	Synopsis: "[options] file ... archive",
 	Options: []cli.Option{
 		cli.Heading("General options"),
@@ -37,20 +37,22 @@ var PrometheusCommand = &cli.Command{
 		{Short: 't', Long: "time", Arg: "TIME", Help: "time of samples that do not say theirs [when the file was last written]"},
 		{Short: 'p', Long: "prefix", Arg: "NAME", Help: "put this and a dot before the names of metrics"},
 	},
-	Doc: `Each file is what a program serves to Prometheus, or a series of samples with times of their own as
-for "promtool tsdb create-blocks-from openmetrics"; "-" is standard input. Times of less than 100000000000 are in
-seconds, as in OpenMetrics, others in milliseconds.
+	Doc: `Each file has the text that a program serves to Prometheus, or a series of samples with times as for
+"promtool tsdb create-blocks-from openmetrics"; "-" is standard input. Times below 100000000000 are
+in seconds, as in OpenMetrics, others in milliseconds.
 
-A name stays as it is, but a colon becomes a dot, and an underscore at its beginning x_. A metric with labels has
-an instance for each set of them, which is called by a number and the labels, as in "0 method:get code:200"
-(a blank in a value becomes an underscore); the labels are in the archive as labels too.
+Names are kept, except that a colon becomes a dot, and an underscore at the beginning x_. A metric
+with labels has an instance for each set of labels, named by a number and the labels, as in "0
+method:get code:200" (a blank in a value becomes an underscore); the archive also has the labels as
+such.
 
-All are of type DOUBLE. Counters, and the _bucket, _count and _sum of histograms and summaries are counters, others
-are instantaneous; what has no # TYPE is a counter if its name ends in _total. Names that end in _seconds or _bytes, before
-_total or _sum, and # UNIT give the units.`,
+All metrics are of type DOUBLE. Counters, and the _bucket, _count and _sum of histograms and
+summaries are counters, others are instantaneous; a metric without # TYPE is a counter if its name
+ends in _total. The units are those of # UNIT, or of a name that ends in _seconds or _bytes, also
+before _total or _sum.`,
 	Examples: []cli.Example{
 		{Line: "curl -s localhost:9100/metrics >node.prom && pcp import prometheus node.prom node", Text: "record a node exporter once"},
-		{Line: "pcp import prometheus node-*.prom node", Text: "import what was saved at several times"},
+		{Line: "pcp import prometheus node-*.prom node", Text: "import files saved at several times"},
 	},
 	SeeAlso: []string{"pmval(1)", "pmdaopenmetrics(1)"},
 	Run:     runPrometheus,

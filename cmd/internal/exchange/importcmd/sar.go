@@ -25,19 +25,19 @@ var SarCommand = &cli.Command{
 	Name:     "import sar",
 	Link:     "sar2pcp",
 	Group:    "Archives",
-	Summary:  "make an archive of what sar has recorded",
+	Summary:  "create an archive from a file of sar",
 	Synopsis: "infile outfile",
 	Options:  []cli.Option{cli.OptHelp},
-	Doc: `The file is one of sadc(8), as in /var/log/sysstat, which sadf(1) of this machine must be able to
-read (SADF is another command to call), or, if its name ends in .xml, what "sadf -x FILE -- -A" has
-printed. "-" is such XML on standard input.
+	Doc: `The file is one of sadc(8), for example in /var/log/sysstat, that sadf(1) of this machine can read
+(SADF sets another command), or, if its name ends in .xml, the output of "sadf -x FILE -- -A". "-"
+is such XML on standard input.
 
-Metrics have the names that the Linux agent gives them. What sar knows as rates and percentages
-stays so: their values are instantaneous, and their numbers and units are not those of the agent.
-Times are taken to be UTC, which is what sadf writes.`,
+Metrics have the names of the Linux agent. Rates and percentages of sar are not converted: their
+values are instantaneous, and their numbers and units are not those of the agent. Times are in UTC,
+as written by sadf.`,
 	Examples: []cli.Example{
 		{Line: "pcp import sar /var/log/sysstat/sa22 monday", Text: "import a file of sadc"},
-		{Line: "sadf -x sa22 -- -A >sa22.xml && pcp import sar sa22.xml monday", Text: "the same where sadf is not that of this machine"},
+		{Line: "sadf -x sa22 -- -A >sa22.xml && pcp import sar sa22.xml monday", Text: "the same with sadf of another machine"},
 	},
 	SeeAlso: []string{"sadf(1)", "pmval(1)"},
 	Run:     runSar,

@@ -20,8 +20,8 @@ var Command = &cli.Command{
 	Group:    "Services",
 	Summary:  "wait for a collector",
 	Synopsis: "",
-	Doc: `Waits until a collector answers, for at most the given time. It is for scripts that start a collector and then
-need it. The exit status is 0 if the collector answered and 2 if the time was up.`,
+	Doc: `Waits until a collector answers, for at most the given time. Scripts use it after they start a
+collector. The exit status is 0 if the collector answered and 2 after a timeout.`,
 	Examples: []cli.Example{
 		{Line: `pcp cdwait -t 10`, Text: `wait up to ten seconds for the collector of this host`},
 	},

@@ -27,19 +27,20 @@ var Command = &cli.Command{
 	Group:    "Metrics",
 	Summary:  "draw metrics in the browser",
 	Synopsis: "[options] [metricname ...]",
-	Doc: `Opens the page of the collector that "pcp up" runs, with a chart of each metric: of all instances, or of
-those in brackets, as disk.dev.read[sda,sdb]. A name of the tree stands for the metrics below it. Without a metric it is the
-overview. It prints the address, with the secret token that gives the page this user's rights, and opens the browser if
-there is one.
+	Doc: `Opens the page of the collector of "pcp up", with a chart of each metric: of all instances, or of
+those in brackets, as in disk.dev.read[sda,sdb]. The name of a subtree means the metrics below it.
+Without a metric the page shows the overview. The command prints the address, with the secret token
+that gives the page this user's rights, and opens a browser if it finds one.
 
-With -a it serves archives, or directories of them, and with -h another collector, on this machine alone and until ctrl-C. So it does
-for the collector of this host if that was not started by "pcp up".`,
+With -a it serves a page for archives or directories of archives, and with -h for another collector,
+for this machine only and until ctrl-C. It does the same for a collector of this host that was not
+started by "pcp up".`,
 	Examples: []cli.Example{
 		{Line: "pcp chart kernel.all.load disk.dev.read", Text: "two charts of this host"},
 		{Line: "pcp chart 'disk.dev.read[sda]'", Text: "one disk"},
 		{Line: "pcp chart -a 20261121 -S @10:00 -T @11:00 kernel.all.cpu", Text: "an hour of an archive"},
 		{Line: "pcp chart -c Overview", Text: "a view of pmchart"},
-		{Line: "pcp chart -C -C -c ./view", Text: "check a view, and whether its metrics are there"},
+		{Line: "pcp chart -C -C -c ./view", Text: "check a view and its metrics"},
 		{Line: "pcp chart -h www --no-open", Text: "serve the page of another host's collector, and print its address"},
 	},
 	SeeAlso: []string{"pcp help up", "pcp help record", "pcp help replay"},
@@ -48,7 +49,7 @@ for the collector of this host if that was not started by "pcp up".`,
 		cli.OptArchive,
 		cli.OptHost,
 		{Short: 'c', Long: "view", Arg: "FILE", Help: "show this view of pmchart, by its path or name"},
-		{Short: 'C', Long: "check", Help: "only check the view; given twice, also whether its metrics are there"},
+		{Short: 'C', Long: "check", Help: "only check the view; given twice, also its metrics"},
 		cli.OptNameSpace,
 		{Short: 'v', Long: "visible", Arg: "N", Help: "show N samples [default five minutes of them]"},
 		cli.Heading("Time options"),

@@ -16,9 +16,7 @@ import (
 )
 
 const doc = `
-Prints a line at each interval: the share of time in which the processors are busy,
-which of them is the busiest, free memory, operations of the disks, and the load. It
-is there to learn from; pmstat shows more. The options -g and -p are accepted and have no
+Prints a line at each interval: the share of time in which the processors are busy, the busiest processor, free memory, operations of the disks, and the load. It is an example for programmers; pmstat shows more. The options -g and -p are accepted and have no
 effect, as in the C tools.`
 
 // Command is pmclient.
@@ -43,7 +41,7 @@ var GroupCommand = &cli.Command{
 	Name:    "client_fg",
 	Link:    "pmclient_fg",
 	Group:   "Metrics",
-	Summary: "pmclient as an example of a fetch group",
+	Summary: "the same as pmclient, an example of a fetch group",
 	Doc:     doc,
 	Examples: []cli.Example{
 		{Line: "pcp client_fg -t 2 -s 5", Text: "print five lines, two seconds apart"},

@@ -20,16 +20,17 @@ var Command = &cli.Command{
 	Name:     "dumptext",
 	Link:     "pmdumptext",
 	Group:    "Metrics",
-	Summary:  "write values of metrics in columns",
+	Summary:  "print values of metrics in columns",
 	Synopsis: "[options] [metrics ...]",
-	Doc: `Writes a line for each sample, with a column for each metric, or for each of its instances. Counters are shown as how
-much they grow in a second, sizes in bytes, and counters of time as a share of the time. A metric may be one of another host
-(HOST:METRIC) or of an archive (ARCHIVE/METRIC), and may have instances: METRIC[INSTANCE,...]. A name that others are below stands for all of them.
+	Doc: `Writes a line for each sample, with a column for each metric, or for each of its instances. Counters
+are shown as rates per second, sizes in bytes, and counters of time as a share of the time. A metric
+can be of another host (HOST:METRIC) or of an archive (ARCHIVE/METRIC), and can have instances:
+METRIC[INSTANCE,...]. The name of a subtree means all metrics below it.
 
-Without metrics they are read from the file of -c, or from standard input: one a line, and behind it the number by
-which its values are divided, if any. Lines that begin with # do not count.`,
+Without arguments, metrics are read from the file of -c, or from standard input: one on each line,
+optionally followed by a divisor for its values. Lines that begin with # are ignored.`,
 	Examples: []cli.Example{
-		{Line: "pcp dumptext -imu kernel.all.load disk.all.read", Text: "watch the load and what disks read"},
+		{Line: "pcp dumptext -imu kernel.all.load disk.all.read", Text: "watch the load and reads of disks"},
 		{Line: "pcp dumptext -a ARCHIVE -t 5min -d , -m kernel.all.cpu.user", Text: "write a file for a spreadsheet"},
 		{Line: "pcp dumptext -c FILE -f %H:%M:%S -F", Text: "take the metrics from a file"},
 	},

@@ -21,19 +21,19 @@ var Command = &cli.Command{
 	Name:     "find",
 	Link:     "pmfind",
 	Group:    "Metrics",
-	Summary:  "find collectors and proxies in the network",
+	Summary:  "find collectors and proxies on the network",
 	Synopsis: "[options]",
-	Doc: `Looks for collectors (pmcd) and proxies (pmproxy), and prints their URLs: what an Avahi daemon knows, what the
-scripts in PCP_BINADM_DIR/discover name, or with -m probe=ADDRESS/BITS each address of a subnet. ctrl-C ends the search, and
-what was found is printed.
+	Doc: `Searches collectors (pmcd) and proxies (pmproxy), and prints their URLs: those known to an Avahi
+daemon, those listed by the scripts in PCP_BINADM_DIR/discover, or with -m probe=ADDRESS/BITS each
+one in a subnet. ctrl-C ends the search and prints the results.
 
 The options of a mechanism follow it after commas: maxThreads=N and timeout=SECONDS (0.02 for each connection) of probe and shell,
 path=DIR and command=NAME of shell, timeout=SECONDS of avahi (0.5, or AVAHI_DISCOVERY_TIMEOUT).
 
-The exit status is 0 if something was found, 1 if nothing, 2 after an error.`,
+The exit status is 0 if there are results, 1 if there are none, 2 after an error.`,
 	Examples: []cli.Example{
 		{Line: "pcp find -m probe=192.168.1.0/24", Text: "try all addresses of a subnet"},
-		{Line: "pcp find -s pmcd -r -m probe=10.0.0.0/28,timeout=0.5", Text: "find collectors behind a slow line, with their names"},
+		{Line: "pcp find -s pmcd -r -m probe=10.0.0.0/28,timeout=0.5", Text: "find collectors behind a slow connection, with their names"},
 		{Line: "pcp find -S", Text: "list each collector once, with the hash that identifies it"},
 	},
 	SeeAlso: []string{"pmcd(1)"},

@@ -21,15 +21,15 @@ var Command = &cli.Command{
 	Name:     "info",
 	Link:     "pminfo",
 	Group:    "Metrics",
-	Summary:  "show which metrics there are, what they mean and their values",
+	Summary:  "list metrics with descriptions, help texts and values",
 	Synopsis: "[options] [metricname | pmid | indom]...",
 	Doc: `
-Prints the names of metrics, all or those at or below the names that are given.
-Options add what they mean (-d, -t, -T), their values (-f) and labels (-l).`,
+Prints the names of all metrics, or of those at or below the given names. Options add descriptions
+(-d), help texts (-t, -T), values (-f) and labels (-l).`,
 	Examples: []cli.Example{
 		{Line: "pcp info kernel", Text: "list the metrics whose names begin with kernel"},
 		{Line: "pcp info -f kernel.all.load", Text: "print the load averages"},
-		{Line: "pcp info -dtT mem.util.free", Text: "say what a metric means"},
+		{Line: "pcp info -dtT mem.util.free", Text: "describe and explain a metric"},
 		{Line: "pcp info -h db1 -f disk.dev.total", Text: "ask the collector of another host"},
 		{Line: "pcp info -f -a 20261121 -O @10:00 kernel.all.load", Text: "print the values of an archive as of 10:00"},
 		{Line: "pcp info --json -f kernel.all.load", Text: "write JSON for a program"},

@@ -21,13 +21,13 @@ var Command = &cli.Command{
 	Name:     "probe",
 	Link:     "pmprobe",
 	Group:    "Metrics",
-	Summary:  "tell which metrics have values, and how many",
+	Summary:  "show the number of values of metrics",
 	Synopsis: "[options] [metricname ...]",
 	Doc: `
-Prints a line for each metric: its name and how many values it has, or the status
-that says why there are none. Options add the instances or the values.`,
+Prints a line for each metric: its name and the number of its values, or an error code if it has no
+values. Options add the instances or the values.`,
 	Examples: []cli.Example{
-		{Line: "pcp probe disk", Text: "say how many values each metric below disk has"},
+		{Line: "pcp probe disk", Text: "print the number of values of each metric below disk"},
 		{Line: "pcp probe -I disk.dev.read", Text: "list the instances of a metric"},
 		{Line: "pcp probe -v hinv", Text: "print values in one line a metric"},
 	},

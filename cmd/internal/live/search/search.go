@@ -20,19 +20,20 @@ var Command = &cli.Command{
 	Name:     "search",
 	Link:     "pmsearch",
 	Group:    "Metrics",
-	Summary:  "find metrics and instances by words of their names and help",
+	Summary:  "search metrics and instances by words in names and help texts",
 	Synopsis: "[options] [query | indom]",
-	Doc: `Finds metrics, instance domains and instances by the words of their names and help texts, the best first. All words of
-the query must be there. Besides words it may have beginnings of words (kern*), phrases in quotes, words that must not be there (-disk),
-words of which one is enough (read|write), and misspelt ones (%memroy%).
+	Doc: `Finds metrics, instance domains and instances by the words of their names and help texts, the best
+match first. A result must have all words of the query. A query can also have prefixes (kern*),
+phrases in quotes, excluded words (-disk), alternatives (read|write), and misspelt words (%memroy%).
 
-With -h or -p the pmproxy there is asked. Without them it is the one of this host, and if there is none, the metrics of
-the collector of this host are read and searched. The exit status is 1 if neither could be asked.`,
+With -h or -p it queries that pmproxy. Without them it queries the pmproxy of this host, or if there
+is none, reads and searches the metrics of this host's collector. The exit status is 1 if neither is
+available.`,
 	Examples: []cli.Example{
-		{Line: "pcp search kernel idle", Text: "find what is said of the kernel and of being idle"},
+		{Line: "pcp search kernel idle", Text: "find texts about the kernel and idle time"},
 		{Line: "pcp search -s disk.dev.r", Text: "complete a name"},
 		{Line: "pcp search -n 60.1", Text: "list an instance domain with its instances and metrics"},
-		{Line: "pcp search -h server -tT swap", Text: "ask the pmproxy of another host, and say how many results there are"},
+		{Line: "pcp search -h server -tT swap", Text: "query the pmproxy of another host, and print the number of results"},
 	},
 	SeeAlso: []string{"pmproxy(1)", "pminfo(1)"},
 	Options: []cli.Option{

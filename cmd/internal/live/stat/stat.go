@@ -18,7 +18,7 @@ var Command = &cli.Command{
 	Name:    "stat",
 	Link:    "pmstat",
 	Group:   "Metrics",
-	Summary: "show in one line what hosts are doing, again and again",
+	Summary: "show the activity of hosts, a line per interval",
 	Doc: `
 Prints a line at each interval: load, memory, swap, disk and interrupts, and the
 shares of processor time. Without a collector it reads this machine itself.`,

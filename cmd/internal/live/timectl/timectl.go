@@ -24,11 +24,10 @@ var Command = &cli.Command{
 	Name:    "time",
 	Link:    "pmtime",
 	Group:   "Metrics",
-	Summary: "control the time that other tools show",
+	Summary: "control the time shown by other tools",
 	Doc: `
-Controls tools that were started with -g or -p: which moment of an archive they
-show, and how fast they go. It prints the port at which they find it, listens on this
-machine only, and ends with the last of them.
+Controls the time and speed of tools that were started with -g or -p. It prints its port for them,
+listens on this machine only, and ends with the last of them.
 
 It reads commands from standard input, a line each:
 
@@ -43,10 +42,10 @@ It reads commands from standard input, a line each:
   show                print where it is
   quit                end, and with it the tools
 
-If standard input ends before there was a command, archives are played.`,
+If standard input ends before the first command, archives are played.`,
 	Examples: []cli.Example{
 		{Line: "pcp time", Text: "control tools from this terminal"},
-		{Line: "echo play | pcp time -p 43334", Text: "play archives in the tools that come to this port"},
+		{Line: "echo play | pcp time -p 43334", Text: "play archives in the tools that connect to this port"},
 	},
 	SeeAlso: []string{"pmval(1)", "pmstat(1)"},
 	Options: []cli.Option{

@@ -24,7 +24,7 @@ var Command = &cli.Command{
 	Name:     "val",
 	Link:     "pmval",
 	Group:    "Metrics",
-	Summary:  "show the values of a metric, again and again",
+	Summary:  "show the values of a metric at intervals",
 	Synopsis: "[options] metricname",
 	Doc: `
 Prints the values of one metric at each interval. A counter is converted to a
@@ -49,10 +49,10 @@ var EventCommand = &cli.Command{
 	Name:     "event",
 	Link:     "pmevent",
 	Group:    "Metrics",
-	Summary:  "show the records of an event metric as they come",
+	Summary:  "show the records of event metrics",
 	Synopsis: "[options] metricname",
-	Doc: `Prints the records of an event metric as they come, with their parameters, until it is interrupted or
-the samples are done. It takes the options of pmval.`,
+	Doc: `Prints the records of an event metric as they arrive, with their parameters, until it is interrupted
+or has printed all samples. It takes the options of pmval.`,
 	Examples: []cli.Example{
 		{Line: `pcp event -s 3 sample.event.records`, Text: `print three samples of an event metric`},
 	},

@@ -21,15 +21,17 @@ var Command = &cli.Command{
 	Name:     "lc",
 	Link:     "pmlc",
 	Group:    "Archives",
-	Summary:  "control what a running pmlogger records",
+	Summary:  "control a running pmlogger",
 	Synopsis: "[options] [pid]",
-	Doc: `Connects to a pmlogger by its process number, its port, or because it is the primary one, and takes commands from standard
-input: to show which metrics it records and how often, to change that, to begin another volume of the archive, or to print how
-large it is. "help" lists the commands. At a terminal there is a prompt, and lines can be edited.
+	Doc: `Connects to a pmlogger, selected by its process ID, its port or as the primary one, and reads
+commands from standard input: to show or change the recorded metrics and their intervals, to begin a
+new volume, or to print the size of the archive. "help" lists the commands. On a terminal there is a
+prompt, and lines can be edited.
 
-A metric list is one name or several in braces; a name can be that of a subtree, and have instances in brackets.`,
+A metric list is one name, or several in braces. A name can be that of a subtree, and can be
+followed by instances in brackets.`,
 	Examples: []cli.Example{
-		{Line: "echo status | pcp lc -P", Text: "print how the primary pmlogger of this host does"},
+		{Line: "echo status | pcp lc -P", Text: "print the status of the primary pmlogger of this host"},
 		{Line: "echo 'query kernel.all' | pcp lc -P", Text: "show which metrics below kernel.all it records"},
 		{Line: "echo 'log mandatory on every 5 seconds disk.dev.read[sda]' | pcp lc -P", Text: "record a metric of one disk"},
 	},

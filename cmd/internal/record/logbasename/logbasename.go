@@ -18,11 +18,10 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "print the base name of an archive",
 	Synopsis: "filename",
-	Doc: `Prints the base name of the archive that a file belongs to: the name without .meta, .index or the number of a
-volume, and without the suffix of a compressed file. Any other name is printed as it is.
-
-A name that ends in a number may itself be a base name, as 20261121.10 is one. It is if there is a file of
-metadata with that base name.`,
+	Doc: `Prints the base name of the archive that a file belongs to: the name without .meta, .index or the
+number of a volume, and without the suffix of a compressed file. Any other name is printed
+unchanged. A name that ends in a number, such as 20261121.10, is itself a base name if there is a
+file of metadata for it.`,
 	Examples: []cli.Example{
 		{Line: `pcp logbasename /var/log/pcp/pmlogger/web7/20261121.0.xz`, Text: `print /var/log/pcp/pmlogger/web7/20261121`},
 	},

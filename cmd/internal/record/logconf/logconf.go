@@ -24,19 +24,19 @@ var Command = &cli.Command{
 	Name:     "logconf",
 	Link:     "pmlogconf",
 	Group:    "Archives",
-	Summary:  "make or change what a recorder records",
+	Summary:  "create or change a configuration of pmlogger",
 	Synopsis: "[options] configfile",
-	Doc: `Makes the configuration of a recorder (pcp logger) from groups of metrics: the collector is asked which of them it
-has. A configuration that exists is changed: each group is asked about, and what was changed is shown before it is
-written. With -c nothing is asked.
+	Doc: `Creates a configuration of pmlogger (pcp logger) from groups of metrics that the collector has. An
+existing configuration is changed: the command asks about each group, and shows the changes before
+it writes them. With -c it asks nothing.
 
-The groups are files below a directory, $PCP_VAR_DIR/config/pmlogconf; agents put theirs there. If there is no such
-directory, groups that come with this program are used.
+The groups are files in the directory $PCP_VAR_DIR/config/pmlogconf, including those of agents. If
+the directory does not exist, this program's own groups are used.
 
-What follows the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is the user's and stays as it is.`,
+The part after the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is kept unchanged.`,
 	Examples: []cli.Example{
-		{Line: `pcp logconf config.mine`, Text: `make a configuration, or ask what to change in it`},
-		{Line: `pcp logconf -c -r -h web1 config.web1`, Text: `make the configuration for another host anew, without questions`},
+		{Line: `pcp logconf config.mine`, Text: `create a configuration, or change it interactively`},
+		{Line: `pcp logconf -c -r -h web1 config.web1`, Text: `create the configuration for another host again, without questions`},
 		{Line: `pcp logconf -v -s my/group`, Text: `try a group file`},
 	},
 	SeeAlso: []string{"pmlogger(1)", "pmcd(1)"},

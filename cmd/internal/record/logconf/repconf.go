@@ -11,17 +11,17 @@ var RepCommand = &cli.Command{
 	Name:     "repconf",
 	Link:     "pmrepconf",
 	Group:    "Archives",
-	Summary:  "make or change a configuration of pcp rep",
+	Summary:  "create or change a configuration of pmrep",
 	Synopsis: "[options] ...",
-	Doc: `Makes a configuration for pcp rep, and for the exporters that read the same format, from the groups of metrics that
-pcp logconf has: the collector is asked which of them it has, and their metrics are in the section [metrics]. A
-configuration that exists is changed: each group is asked about, and what was changed is shown before it is written.
-With -c nothing is asked.
+	Doc: `Creates a configuration for pcp rep, and for the exporters that read the same format, from the
+groups of metrics of pcp logconf that the collector has; their metrics are in the section [metrics].
+An existing configuration is changed: the command asks about each group, and shows the changes
+before it writes them. With -c it asks nothing.
 
-What follows the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is the user's and stays as it is.`,
+The part after the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is kept unchanged.`,
 	Examples: []cli.Example{
-		{Line: `pcp repconf mine.conf`, Text: `make a configuration, or ask what to change in it`},
-		{Line: `pcp repconf -c -o interval=10 -h web1 web1.conf`, Text: `make one for another host, without questions`},
+		{Line: `pcp repconf mine.conf`, Text: `create a configuration, or change it interactively`},
+		{Line: `pcp repconf -c -o interval=10 -h web1 web1.conf`, Text: `create one for another host, without questions`},
 		{Line: `pcp rep -c mine.conf :metrics`, Text: `report the metrics of a configuration`},
 	},
 	SeeAlso: []string{"pmrep(1)", "pmrep.conf(5)", "pmlogconf(1)"},

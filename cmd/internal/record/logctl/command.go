@@ -28,9 +28,9 @@ var Command = &cli.Command{
 	Name:     "logctl",
 	Link:     "pmlogctl",
 	Group:    "Archives",
-	Summary:  "show, start, stop, make and remove loggers",
+	Summary:  "show, start, stop, create and remove pmlogger processes",
 	Synopsis: "[options] command [host ...]",
-	Doc: `Works on the loggers that pmlogger's control files name, as a rule those of other hosts. The commands are
+	Doc: `Manages the loggers in pmlogger's control files, usually those of other hosts. The commands are
 
     status               print a table of loggers, also of those that are stopped or dead
     start, stop          start a logger, or stop it and mark its line so that it stays stopped
@@ -40,15 +40,17 @@ var Command = &cli.Command{
     cond-create          the same, if the policy's conditions hold for the host
     destroy              stop a logger and remove its line
 
-Hosts are names, or patterns of extended regular expressions for the beginning of names. A class (-c) is a group of loggers that were
-made by one policy: a file in class.d beside the control file, with sections [class], [ident], [control], [create] and [destroy].
-The primary logger is the system's to start and stop; only its status is shown.
+Hosts are names, or extended regular expressions for the beginning of names. A class (-c) is a group
+of loggers that were created from one policy: a file in class.d next to the control file, with
+sections [class], [ident], [control], [create] and [destroy]. The system starts and stops the
+primary logger; this command only shows its status.
 
-Whoever may write to the directory of the control file may use all commands. Root has pmlogger_check run as PCP's user.`,
+Users who may write to the directory of the control file may use all commands. For root,
+pmlogger_check runs as PCP's user.`,
 	Examples: []cli.Example{
-		{Line: "pcp logctl status", Text: "print which loggers there are, and which run"},
+		{Line: "pcp logctl status", Text: "list loggers and their status"},
 		{Line: "pcp logctl create web7.example.com", Text: "record a host from now on"},
-		{Line: "pcp logctl -a stop '.*'", Text: "stop all loggers but the primary one"},
+		{Line: "pcp logctl -a stop '.*'", Text: "stop all loggers except the primary one"},
 		{Line: "pcp logctl -N -V destroy web7.example.com", Text: "only print what would be done"},
 	},
 	SeeAlso: []string{"pmlogger_check(1)", "pmlogger(1)"},
@@ -75,7 +77,7 @@ var (
 	}
 	lastOptions = []cli.Option{
 		{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
-		{Short: 'p', Long: "policy", Arg: "POLICY", Help: "file of the policy [default class.d/NAME beside the control file]"},
+		{Short: 'p', Long: "policy", Arg: "POLICY", Help: "file of the policy [default class.d/NAME next to the control file]"},
 		{Short: 'V', Long: "verbose", Help: "increase verbosity"},
 		cli.OptHelp,
 	}

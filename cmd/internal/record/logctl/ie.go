@@ -12,9 +12,9 @@ var IECommand = &cli.Command{
 	Name:     "iectl",
 	Link:     "pmiectl",
 	Group:    "Rules",
-	Summary:  "show, start, stop, make and remove processes that evaluate rules",
+	Summary:  "show, start, stop, create and remove pmie processes",
 	Synopsis: "[options] command [host ...]",
-	Doc: `Works on the pmie processes that pmie's control files name, as a rule those for other hosts. The commands are
+	Doc: `Manages the pmie processes in pmie's control files, usually those for other hosts. The commands are
 
     status               print a table of them, also of those that are stopped or dead
     start, stop          start one, or stop it and mark its line so that it stays stopped
@@ -24,13 +24,15 @@ var IECommand = &cli.Command{
     cond-create          the same, if the policy's conditions hold for the host
     destroy              stop a pmie and remove its line
 
-Hosts are names, or patterns of extended regular expressions for the beginning of names. A class (-c) is a group of processes that were
-made by one policy: a file in class.d beside the control file, with sections [class], [ident], [control], [create] and [destroy].
-The primary pmie is the system's to start and stop; only its status is shown.
+Hosts are names, or extended regular expressions for the beginning of names. A class (-c) is a group
+of processes that were created from one policy: a file in class.d next to the control file, with
+sections [class], [ident], [control], [create] and [destroy]. The system starts and stops the
+primary pmie; this command only shows its status.
 
-Whoever may write to the directory of the control file may use all commands. Root has pmie_check run as PCP's user.`,
+Users who may write to the directory of the control file may use all commands. For root, pmie_check
+runs as PCP's user.`,
 	Examples: []cli.Example{
-		{Line: "pcp iectl status", Text: "print which pmie watches which host"},
+		{Line: "pcp iectl status", Text: "list the pmie processes and their hosts"},
 		{Line: "pcp iectl create web7.example.com", Text: "watch a host from now on"},
 		{Line: "pcp iectl -N -V destroy web7.example.com", Text: "only print what would be done"},
 	},

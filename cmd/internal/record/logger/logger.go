@@ -40,26 +40,26 @@ var Command = &cli.Command{
 	Name:     "logger",
 	Link:     "pmlogger",
 	Group:    "Archives",
-	Summary:  "record metrics of a host in an archive",
+	Summary:  "record metrics of a host",
 	Synopsis: "[options] archive",
-	Doc: `Fetches what a configuration asks for, at the intervals that it says, and writes it to an archive, until it is
-interrupted or there is as much as -s or -T allow. The archive must not exist; a name with a % in it is made into one
-with the date, as by strftime(3).
+	Doc: `Fetches the metrics in a configuration, at its intervals, and writes them to an archive, until it is
+interrupted or reaches the limit of -s or -T. The archive must not exist; a name with a % is
+expanded with the date, as by strftime(3).
 
-An archive http://HOST:PORT is pushed to the pmproxy there, which chooses its name. What it does not have yet is in
-a directory for temporary files; up to 1 GB waits there while the server cannot be reached.
+An archive http://HOST:PORT is pushed to the pmproxy there, which chooses its name. While the server
+cannot be reached, up to 1 GB is buffered in the directory for temporary files.
 
-If the collector is lost, it is asked for again each time something is due, and a mark in the archive says that
-values before and after are not related.
+If the connection to the collector is lost, pmlogger reconnects at each interval, and a mark in the
+archive separates the values before and after.
 
-What is recorded can be changed by pmlc(1) while it runs. SIGHUP starts a new volume, SIGUSR1 flushes what has not
-been written yet. SIGUSR2 ends the archive and begins anew, in a new one if its name has a % in it; the process stays
-the same. SIGINT and SIGTERM end the recording.`,
+pmlc(1) can change the recorded metrics while it runs. SIGHUP starts a new volume, SIGUSR1 flushes
+unwritten data. SIGUSR2 ends the archive and continues in a new one if its name has a %; the process
+stays the same. SIGINT and SIGTERM end the recording.`,
 	Examples: []cli.Example{
-		{Line: `pcp logger -c config -T 10min morning`, Text: `record ten minutes of what the file config names`},
+		{Line: `pcp logger -c config -T 10min morning`, Text: `record the metrics in the file config for ten minutes`},
 		{Line: `pcp logger -C -c config`, Text: `only check a configuration`},
-		{Line: `pcp logger -c config --token ~/.pcp/token http://collector`, Text: `push what is recorded to the pmproxy of another host`},
-		{Line: `pcp logger -v 100mb -c config %Y%m%d`, Text: `a volume has at most 100 megabytes, the name is the date`},
+		{Line: `pcp logger -c config --token ~/.pcp/token http://collector`, Text: `push the recording to the pmproxy of another host`},
+		{Line: `pcp logger -v 100mb -c config %Y%m%d`, Text: `limit volumes to 100 megabytes, and use the date as the name`},
 	},
 	SeeAlso: []string{"pmcd(1)", "pmcpp(1)", "pmdumplog(1)", "pmlogpush(1)", "pmproxy(1)"},
 	Options: []cli.Option{
@@ -89,7 +89,7 @@ the same. SIGINT and SIGTERM end the recording.`,
 		{Short: 'V', Long: "version", Arg: "NUM", Help: "version for archive, 2 or 3"},
 		{Short: 'x', Arg: "FD", Help: "control file descriptor for running from pmRecordControl(3)"},
 		{Short: 'y', Help: "set timezone for times to local time rather than from PMCD host"},
-		{Long: "token", Arg: "FILE", Extra: true, Help: "show pmproxy the token that the first line of FILE ends with"},
+		{Long: "token", Arg: "FILE", Extra: true, Help: "authenticate to pmproxy with the token at the end of the first line of FILE"},
 		cli.OptHelp,
 	},
 	DieOnSignal: true, // at first; later each signal has its own effect

@@ -25,22 +25,23 @@ var Command = &cli.Command{
 	Name:     "logger_check",
 	Link:     "pmlogger_check",
 	Group:    "Archives",
-	Summary:  "start the loggers that ought to run and do not",
+	Summary:  "start configured pmlogger processes that are not running",
 	Synopsis: "[options]",
-	Doc: `Reads the control files of pmlogger, the file pmlogger/control below PCP's configuration and those in control.d beside
-it, and starts a logger for each line that has none: for a host whose archives belong in a directory. It makes that
-directory, has pmlogconf make the configuration that the line names if there is none yet, and sees that the logger answers.
-With -s it stops the loggers instead.
+	Doc: `Reads the control files of pmlogger, the file pmlogger/control in PCP's configuration directory and
+those in control.d next to it, and starts a logger for each line without a running one. It creates
+the directory of the archives, lets pmlogconf create a missing configuration, and waits until the
+logger answers. With -s it stops the loggers instead.
 
-What it does it writes to a log, pmlogger/pmlogger_check.log in the directory for logs, and to standard output only with -N.
-A file "lock" in the directory of a logger keeps two of these programs apart; one whose process has gone, or that is
-older than 30 minutes, does not count.
+It logs to pmlogger/pmlogger_check.log in the directory for logs, and prints to standard output only
+with -N. A file "lock" in the directory of a logger prevents concurrent calls. It is ignored if its
+process has ended or it is older than 30 minutes.
 
-It needs no other rights than to write to these directories: with PCP_CONF, or the variables PCP_LOG_DIR, PCP_TMP_DIR, PCP_RUN_DIR and
-PCP_PMLOGGERCONTROL_PATH, any user can tend loggers of their own. Commands in control files are not run.`,
+It only needs to write to these directories: with PCP_CONF, or the variables PCP_LOG_DIR,
+PCP_TMP_DIR, PCP_RUN_DIR and PCP_PMLOGGERCONTROL_PATH, any user can manage their own loggers.
+Commands in control files are not run.`,
 	Examples: []cli.Example{
 		{Line: "pcp logger_check -N", Text: "only print what would be done"},
-		{Line: "pcp logger_check -c ./control -l ./check.log", Text: "start the loggers of a control file of your own"},
+		{Line: "pcp logger_check -c ./control -l ./check.log", Text: "start the loggers in your own control file"},
 		{Line: "pcp logger_check -s -P", Text: "stop the primary logger"},
 	},
 	SeeAlso: []string{"pmlogctl(1)", "pmlogger(1)"},

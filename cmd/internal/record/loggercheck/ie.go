@@ -21,21 +21,23 @@ var IECommand = &cli.Command{
 	Name:     "ie_check",
 	Link:     "pmie_check",
 	Group:    "Rules",
-	Summary:  "start the pmie processes that ought to run and do not",
+	Summary:  "start configured pmie processes that are not running",
 	Synopsis: "[options]",
-	Doc: `Reads the control files of pmie, the file pmie/control below PCP's configuration and those in control.d beside
-it, and starts a pmie for each line that has none: for a host, with a log. It makes the directory of that log, has pmieconf
-make the rules that the line names if there are none yet, and sees that pmie has begun. With -s it stops them instead.
+	Doc: `Reads the control files of pmie, the file pmie/control in PCP's configuration directory and those in
+control.d next to it, and starts a pmie for each line without a running one. It creates the
+directory of the log, lets pmieconf create missing rules, and waits until pmie has started. With -s
+it stops the processes instead.
 
-What it does it writes to a log, pmie/pmie_check.log in the directory for logs, and to standard output only with -N.
-A file beside the log of a pmie, with the suffix .lock, keeps two of these programs apart; one whose process has gone, or that is
-older than 30 minutes, does not count.
+It logs to pmie/pmie_check.log in the directory for logs, and prints to standard output only with
+-N. A file next to the log of a pmie, with the suffix .lock, prevents concurrent calls. It is
+ignored if its process has ended or it is older than 30 minutes.
 
-It needs no other rights than to write to these directories: with PCP_CONF, or the variables PCP_LOG_DIR, PCP_TMP_DIR and
-PCP_PMIECONTROL_PATH, any user can tend processes of their own. Commands in control files are not run.`,
+It only needs to write to these directories: with PCP_CONF, or the variables PCP_LOG_DIR,
+PCP_TMP_DIR and PCP_PMIECONTROL_PATH, any user can manage their own processes. Commands in control
+files are not run.`,
 	Examples: []cli.Example{
 		{Line: "pcp ie_check -N", Text: "only print what would be done"},
-		{Line: "pcp ie_check -c ./control -l ./check.log", Text: "start those of a control file of your own"},
+		{Line: "pcp ie_check -c ./control -l ./check.log", Text: "start the processes in your own control file"},
 		{Line: "pcp ie_check -s -P", Text: "stop the primary pmie"},
 	},
 	SeeAlso: []string{"pmiectl(1)", "pmie(1)", "pmieconf(1)"},

@@ -25,20 +25,23 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "rotate, merge, compress and remove the archives of pmlogger",
 	Synopsis: "[options]",
-	Doc: `Looks after the archives of all hosts in pmlogger's control files, as a timer has it do once a day: the running
-pmlogger goes on in a new archive, archives that are too old are removed, those of a day become one, and files that are old
-enough are compressed. What it has to say goes to a log, pmlogger_daily.log in the directory of pmlogger's logs, unless -N is given.
+	Doc: `Maintains the archives of all hosts in pmlogger's control files, usually once a day from a timer:
+the running pmlogger continues in a new archive, old archives are removed, those of a day are
+merged, and finished ones are compressed. Messages go to pmlogger_daily.log in the directory of
+pmlogger's logs, unless -N is given.
 
-Settings may also come from the environment and from the control files: PCP_COMPRESS, PCP_COMPRESSAFTER and PCP_COMPRESSREGEX
-for -X, -x and -Y; PCP_MERGE_CALLBACK and PCP_COMPRESS_CALLBACK, command lines that are run with the name of each archive that was
-merged or compressed; and PCP_AUTOSAVE_DIR, to which archives are moved afterwards, with LOCALHOSTNAME, DATEYYYY, DATEMM and DATEDD in it.
+The environment and the control files may also have settings: PCP_COMPRESS, PCP_COMPRESSAFTER and
+PCP_COMPRESSREGEX for -X, -x and -Y; PCP_MERGE_CALLBACK and PCP_COMPRESS_CALLBACK, commands that are
+run with the name of each merged or compressed archive; and PCP_AUTOSAVE_DIR, a directory to which
+archives are moved afterwards, in which LOCALHOSTNAME, DATEYYYY, DATEMM and DATEDD are replaced.
 
 Compression by xz, zstd and gzip is part of this program. Any other program for -X must be installed.
 
-It may be killed at any time: no archive is lost, and the next call finishes what was begun. Two calls at once wait for each other.`,
+It may be killed at any time: no archive is lost, and the next call completes the work. Concurrent
+calls wait for each other.`,
 	Examples: []cli.Example{
-		{Line: `pcp logger-daily -N -V`, Text: `only say what would be done`},
-		{Line: `pcp logger-daily -k 30 -x 1`, Text: `keep archives for 30 days, compress those of a day ago`},
+		{Line: `pcp logger-daily -N -V`, Text: `only print what would be done`},
+		{Line: `pcp logger-daily -k 30 -x 1`, Text: `keep archives for 30 days, compress them after a day`},
 		{Line: `pcp logger-daily -K`, Text: `only compress`},
 	},
 	SeeAlso: []string{"pmlogger_check(1)", "pmlogger_merge(1)", "pmlogger(1)"},

@@ -22,16 +22,17 @@ var Command = &cli.Command{
 	Name:     "logger-merge",
 	Link:     "pmlogger_merge",
 	Group:    "Archives",
-	Summary:  "make one archive of those of a day",
+	Summary:  "merge the archives of a day",
 	Synopsis: "[options] [input-basename ... output-name]",
 	Doc: `Merges archives, by default those whose names start with today's date, into one of that name. An input may be a
 pattern in quotes. With -f the inputs are removed afterwards.
 
-The inputs stay until the new archive has been read back and is on the disk. If the command is interrupted, its next call
-in the same directory finishes what was done, or removes the incomplete archive; --finish does only that.`,
+The inputs are kept until the new archive has been read back and synced to the disk. After an
+interruption, the next call in the same directory completes the merge or removes the incomplete
+archive; --finish does only this.`,
 	Examples: []cli.Example{
 		{Line: `pcp logger-merge '20261121.??.??' 20261121`, Text: `merge the archives of a day`},
-		{Line: `pcp logger-merge -N -f '20261121.??.??' 20261121`, Text: `only say what would be done`},
+		{Line: `pcp logger-merge -N -f '20261121.??.??' 20261121`, Text: `only print what would be done`},
 	},
 	SeeAlso: []string{"pmlogextract(1)", "pmlogger_daily(1)"},
 	Options: []cli.Option{

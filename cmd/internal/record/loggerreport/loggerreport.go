@@ -23,14 +23,14 @@ var Command = &cli.Command{
 	Name:     "logger-daily-report",
 	Link:     "pmlogger_daily_report",
 	Group:    "Archives",
-	Summary:  "write reports like those of sar about a day",
+	Summary:  "write daily reports like those of sar",
 	Synopsis: "[options]",
-	Doc: `Writes reports about processors, memory, disks, networks and more, with the averages of ten minutes in a line, about an
-archive: by default that of yesterday which pmlogger_daily has made, into the file sarNN for day NN of the month. What the command has to
-say goes to a log.
+	Doc: `Writes reports about processors, memory, disks, networks and more, with ten-minute averages in each
+line, from an archive. The default is yesterday's archive of pmlogger_daily, and the report is the
+file sarNN for day NN of the month. Messages go to a log.
 
-The reports are those of "pcp rep" with the metricsets :sar and so on that come with the C implementation, whose configuration
-must be installed.`,
+The reports are those of "pcp rep" with the metricsets :sar and others of the C implementation,
+whose configuration must be installed.`,
 	Examples: []cli.Example{
 		{Line: `pcp logger-daily-report -a 20261121 -A -f sar21 -l report.log`, Text: `report on an archive, from its start to its end`},
 	},

@@ -20,16 +20,16 @@ var Command = &cli.Command{
 	Name:     "logger-rewrite",
 	Link:     "pmlogger_rewrite",
 	Group:    "Archives",
-	Summary:  "change archives in their place by rules",
+	Summary:  "rewrite archives in place by rules",
 	Synopsis: "[options] archive ...",
-	Doc: `Changes archives by the rules of "pcp logrewrite -i", and compresses again what was compressed. An argument is an
-archive, one of its files, or a directory, whose archives are meant and those in directories below it. Archives that a
-running pmlogger writes are left alone, and so are damaged ones.
+	Doc: `Changes archives by rules, like "pcp logrewrite -i", and compresses compressed archives again. An
+argument is an archive, one of its files, or a directory, which includes its subdirectories. Damaged
+archives and those that a running pmlogger writes are not changed.
 
-The exit status is 0 even if archives were left alone, and 4 if the arguments are wrong.`,
+The exit status is 0 even if some archives were not changed, and 4 if the arguments are wrong.`,
 	Examples: []cli.Example{
 		{Line: `pcp logger-rewrite -c fix.conf /var/log/pcp/pmlogger/web7`, Text: `change all archives of a host`},
-		{Line: `pcp logger-rewrite -N -c fix.conf 20261121`, Text: `only say what would be done`},
+		{Line: `pcp logger-rewrite -N -c fix.conf 20261121`, Text: `only print what would be done`},
 	},
 	SeeAlso: []string{"pmlogrewrite(1)", "pmlogger_daily(1)"},
 	Options: []cli.Option{

@@ -22,12 +22,12 @@ var Command = &cli.Command{
 	Name:     "logpaste",
 	Link:     "pmlogpaste",
 	Group:    "Archives",
-	Summary:  "make an archive of a text",
+	Summary:  "create an archive from a text",
 	Synopsis: "[options] archive",
-	Doc: `Makes an archive with one string value of a text, from standard input or a file, so that
-configuration and notes can be kept with recorded metrics.`,
+	Doc: `Creates an archive with a text as one string value, from standard input or a file, to keep
+configuration and notes with recorded metrics.`,
 	Examples: []cli.Example{
-		{Line: `pcp logpaste -m notes.change notes <change.txt`, Text: `make an archive of a text`},
+		{Line: `pcp logpaste -m notes.change notes <change.txt`, Text: `create an archive from a text`},
 	},
 	SeeAlso: []string{"pmlogextract(1)"},
 	Options: []cli.Option{

@@ -19,12 +19,12 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "push an archive to a pmproxy of another host",
 	Synopsis: "[options] archive",
-	Doc: `Sends an archive to a pmproxy, which writes it below a directory of the archive's host. A second push of the
-same archive sends what is not there yet. The pmproxy takes archives of clients that it trusts: those on its own host, and those
-that show a token of its http.tokens, with --token.`,
+	Doc: `Sends an archive to a pmproxy, which writes it to a directory of the archive's host. A second push
+of the same archive sends only the missing part. The pmproxy accepts archives from trusted clients:
+those on its own host, and those with a token of its http.tokens (--token).`,
 	Examples: []cli.Example{
 		{Line: "pcp logpush -h collector 20261124", Text: "push a finished archive"},
-		{Line: "pcp logpush -h collector --token ~/.pcp/token --follow 20261124", Text: "push one while it is recorded"},
+		{Line: "pcp logpush -h collector --token ~/.pcp/token --follow 20261124", Text: "push an archive while it is recorded"},
 	},
 	SeeAlso: []string{"pmproxy(1)", "pmlogger(1)"},
 	Options: []cli.Option{
@@ -34,8 +34,8 @@ that show a token of its http.tokens, with --token.`,
 		{Short: 'p', Long: "port", Arg: "PORT", Help: "pmproxy HTTP connection port number"},
 		{Short: 's', Long: "unix", Arg: "PATH", Help: "pmproxy HTTP Unix domain socket path"},
 		{Short: 'v', Long: "verbose", Help: "verbose progress diagnostics"},
-		{Long: "follow", Extra: true, Help: "push what is added, until the archive is finished or ctrl-C"},
-		{Long: "token", Arg: "FILE", Extra: true, Help: "show the token that the first line of FILE ends with"},
+		{Long: "follow", Extra: true, Help: "continue to push additions until the archive is finished or ctrl-C"},
+		{Long: "token", Arg: "FILE", Extra: true, Help: "authenticate with the token at the end of the first line of FILE"},
 		{Long: "secure", Extra: true, Help: "use TLS, with the authorities of tls.conf or the system"},
 		cli.OptVersion,
 		cli.OptHelp,

@@ -35,29 +35,30 @@ import (
 var Command = &cli.Command{
 	Name:     "record",
 	Group:    "Archives",
-	Summary:  "record any number of hosts",
+	Summary:  "record one or many hosts in one process",
 	Synopsis: "[options] [host ...]",
 	Doc: `
-Records each host in archives in a directory of its own, DIR/HOST/YYYYMMDD.HH.MM, until ctrl-C or SIGTERM; without a
-host, the collector of this machine. All hosts are recorded in this process. One that hangs or is down delays no other;
-it is tried again, at growing intervals up to a minute.
+Records each host in archives in a directory of its own, DIR/HOST/YYYYMMDD.HH.MM, until ctrl-C or
+SIGTERM; without a host, the collector of this machine. All hosts are recorded in this process. A
+host that hangs or is down does not delay others; it is retried, at growing intervals up to a
+minute.
 
-Without -c a configuration is made for each host of what it has. A line is printed for each thing that happens; what
-the configuration asks for and a host lacks is in DIR/HOST/pmlogger.log.
+Without -c a configuration is generated for each host from its metrics. A line is printed for each
+event; metrics that a host lacks are listed in DIR/HOST/pmlogger.log.
 
-A new archive begins at midnight, and what is finished is compressed. Archives are removed only if --keep-days or
---max-size say so.
+A new archive begins at midnight, and finished archives are compressed. Archives are removed only
+with --keep-days or --max-size.
 
-A list of hosts (-f) has a host in each line, and may have name=NAME, dir=DIR, config=FILE and interval=TIME behind it.
-SIGHUP has the list or the control file read again: hosts that are new in it are recorded, those that are gone are
-not. If there is a mistake in it, nothing changes.
+A list of hosts (-f) has a host in each line, which may be followed by name=NAME, dir=DIR,
+config=FILE and interval=TIME. SIGHUP rereads the list or the control file: new hosts are recorded,
+and recording of removed hosts ends. If the file has a mistake, nothing changes.
 
-Of the arguments in a control file -c, -H, -r, -t and -v count. Each other one is named, and left out.`,
+In control files the arguments -c, -H, -r, -t and -v are supported. Others are reported and ignored.`,
 	Examples: []cli.Example{
 		{Line: "pcp record", Text: "record the collector of this machine"},
 		{Line: "pcp record -t 10sec -d /data/archives alpha beta", Text: "record two hosts, every ten seconds"},
-		{Line: "pcp record -f hosts --keep-days 14 --max-size 2gb", Text: "record the hosts of a list, and remove what is old or too much"},
-		{Line: "pcp record --status", Text: "how it goes with the hosts that are recorded"},
+		{Line: "pcp record -f hosts --keep-days 14 --max-size 2gb", Text: "record the hosts of a list, and remove old archives"},
+		{Line: "pcp record --status", Text: "show the state of each recording"},
 	},
 	SeeAlso: []string{"pcp help replay", "pcp help logger"},
 	Options: []cli.Option{
@@ -65,14 +66,14 @@ Of the arguments in a control file -c, -H, -r, -t and -v count. Each other one i
 		{Short: 'c', Long: "config", Arg: "FILE", Help: "configuration, in the language of pmlogger"},
 		{Short: 'f', Long: "hosts", Arg: "FILE", Help: "list of hosts, one a line"},
 		{Long: "control", Arg: "FILE", Help: "control file of pmlogger_check(1), and those in FILE.d"},
-		{Long: "processes", Help: "also each process, once a minute, where no configuration is given"},
+		{Long: "processes", Help: "also record each process once a minute, for hosts without a configuration"},
 		{Short: 't', Long: "interval", Arg: "DELTA", Help: "default interval between samples [default 1 minute]"},
 		cli.Heading("Where to, and for how long"),
-		{Short: 'd', Long: "dir", Arg: "DIR", Help: "directory of the directories of hosts [default pmlogger in the state directory]"},
-		{Long: "keep-days", Arg: "N", Help: "remove archives that were last written to more than N days ago"},
-		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives of a host when all are larger, as 500mb"},
+		{Short: 'd', Long: "dir", Arg: "DIR", Help: "parent of the directories of hosts [default pmlogger in the state directory]"},
+		{Long: "keep-days", Arg: "N", Help: "remove archives not written to for N days"},
+		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives of a host beyond this total size, for example 500mb"},
 		cli.Heading("Options"),
-		{Long: "status", Help: "show how it goes with what is recorded to DIR, and exit"},
+		{Long: "status", Help: "show the state of the recordings in DIR, and exit"},
 		cli.OptVersion,
 		cli.OptHelp,
 	},

@@ -29,21 +29,23 @@ var Command = &cli.Command{
 	Summary:  "run another command on the recent past",
 	Synopsis: "[-INTERVAL | time] [host | archive] [command [arguments]]",
 	Doc: `
-Runs another command on the archives that "pcp up", "pcp record" or pmlogger have made: with -a for their directory, and
-with -S or -O for the time. Without a command it lists what is recorded.
+Runs another command on the archives of "pcp up", "pcp record" or pmlogger: it adds -a for their
+directory, and -S or -O for the time. Without a command it lists the recorded hosts and times.
 
-The time is an interval before the last sample (-1h, -"2 days"), or a time as "14:30", "yesterday 8:00" or
-"2026-11-23 08:00", the last one that was; without one it is an hour ago, and with an archive its start. A command that
-takes one time and not a window, as "pcp info", shows the values of that time, and without a time the last ones.
+The time is an interval before the last sample (-1h, -"2 days"), or a time such as "14:30",
+"yesterday 8:00" or "2026-11-23 08:00"; a time of day is the latest in the past. The default is an
+hour ago, or the start of a given archive. A command that takes one time instead of a window, such
+as "pcp info", shows the values at that time, or the last values by default.
 
-The archives are those of this machine in the state directory of "pcp up", or in the directory of pmlogger. A host
-chooses those of another one that is recorded, and an archive or a directory any other.`,
+By default the archives are those of this machine, in the state directory of "pcp up" or in the
+directory of pmlogger. The name of a recorded host selects its archives, and a path any archive or
+directory.`,
 	Examples: []cli.Example{
-		{Line: "pcp replay", Text: "list what is recorded, from when to when"},
-		{Line: "pcp replay -1h stat -t 1min", Text: "the last hour, a line a minute"},
-		{Line: "pcp replay 14:30 info -f kernel.all.load", Text: "the load as it was at half past two"},
-		{Line: `pcp replay -"2 days" alpha val kernel.all.load`, Text: "of another host that is recorded"},
-		{Line: "pcp replay ./20261123.00.10 stat", Text: "a whole archive"},
+		{Line: "pcp replay", Text: "list recorded hosts and times"},
+		{Line: "pcp replay -1h stat -t 1min", Text: "show the last hour, a line a minute"},
+		{Line: "pcp replay 14:30 info -f kernel.all.load", Text: "show the load at half past two"},
+		{Line: `pcp replay -"2 days" alpha val kernel.all.load`, Text: "show values of another recorded host"},
+		{Line: "pcp replay ./20261123.00.10 stat", Text: "replay a whole archive"},
 	},
 	SeeAlso:     []string{"pcp help up", "pcp help record"},
 	Options:     []cli.Option{cli.OptVersion, cli.OptHelp},

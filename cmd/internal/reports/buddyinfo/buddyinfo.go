@@ -16,10 +16,11 @@ var Command = &cli.Command{
 	Name:    "buddyinfo",
 	Link:    "pcp-buddyinfo",
 	Group:   "Metrics",
-	Summary: "show the free blocks of memory of each size, as /proc/buddyinfo does",
-	Doc: `Prints a row for each zone of memory and node: how many blocks of each size are free, of one page (Order0) to 1,024 pages
-(Order10). For a live host it does so once, for an archive at each interval. Options of pcp itself (pcp -h HOST buddyinfo,
-pcp -a ARCHIVE -S TIME buddyinfo) say where the values come from, and of which time.`,
+	Summary: "show free blocks of memory by size, as in /proc/buddyinfo",
+	Doc: `Prints a row for each zone of memory and node: how many blocks of each size are free, of one page
+(Order0) to 1,024 pages (Order10). For a live host it does so once, for an archive at each interval.
+Options of pcp itself (pcp -h HOST buddyinfo, pcp -a ARCHIVE -S TIME buddyinfo) select the source
+and the time.`,
 	Examples: []cli.Example{
 		{Line: "pcp buddyinfo", Text: "show the free blocks of this host"},
 		{Line: "pcp -a ARCHIVE buddyinfo -u", Text: "show all samples of an archive as they were recorded"},

@@ -16,11 +16,7 @@ import (
 )
 
 // doc is the description of both commands.
-const doc = `Prints a line for each cache of the device mapper (dm-cache, which lvmcache uses too) at each interval: how
-much of its metadata and of its blocks is used, how many reads and writes a second it had and has not had, and the share
-of all reads and writes of the device that it had. The metrics are those of the agents dm and linux. Devices named as
-arguments are shown whether they are there or not. Options of pcp itself (pcp -h HOST dmcache, pcp -a ARCHIVE -S TIME -s 5
-dmcache) say where the values come from, of which time, and how often.`
+const doc = `Prints a line for each cache of the device mapper (dm-cache, which lvmcache uses too) at each interval: the used share of its metadata and blocks, hits and misses per second of reads and writes, and the shares of hits in all reads and writes of the device. The metrics are those of the agents dm and linux. Devices given as arguments are always shown. Options of pcp itself (pcp -h HOST dmcache, pcp -a ARCHIVE -S TIME -s 5 dmcache) select the source, the time and the number of samples.`
 
 var options = []cli.Option{
 	cli.Heading("Options"),
@@ -36,12 +32,12 @@ var Command = &cli.Command{
 	Name:     "dmcache",
 	Link:     "pcp-dmcache",
 	Group:    "Metrics",
-	Summary:  "show how caches of the device mapper are used",
+	Summary:  "show the use of caches of the device mapper",
 	Synopsis: "[options] [device ...]",
 	Doc:      doc,
 	Examples: []cli.Example{
 		{Line: "pcp dmcache", Text: "show all caches, each second"},
-		{Line: "pcp -a ARCHIVE -t 1min dmcache -i", Text: "show operations a second in place of ratios, from an archive"},
+		{Line: "pcp -a ARCHIVE -t 1min dmcache -i", Text: "show operations per second instead of ratios, from an archive"},
 	},
 	SeeAlso:     []string{"pmdadm(1)", "lvmcache(7)"},
 	Options:     options,
@@ -54,7 +50,7 @@ var LVMCommand = &cli.Command{
 	Name:     "lvmcache",
 	Link:     "pcp-lvmcache",
 	Group:    "Metrics",
-	Summary:  "show how caches of logical volumes are used",
+	Summary:  "show the use of caches of logical volumes",
 	Synopsis: "[options] [device ...]",
 	Doc:      doc,
 	Examples: []cli.Example{

@@ -20,21 +20,21 @@ var Command = &cli.Command{
 	Name:     "dstat",
 	Link:     "pcp-dstat",
 	Group:    "Metrics",
-	Summary:  "show groups of metrics side by side, a line for each interval",
+	Summary:  "show groups of metrics side by side, a line per interval",
 	Synopsis: "[-afv] [options...] [delay [count]]",
-	Doc: `Prints a line of figures at each interval: of processors, disks, networks and whatever else has a plugin. An option
-of its name chooses a plugin, and --list lists them; without any they are those of -a. Without a delay a line is of one
-second, and on a terminal it shows its figures before its interval is over. Options of pcp itself (pcp -h HOST
-dstat, pcp -a ARCHIVE -S TIME dstat) say where the metrics come from, and of which time.
+	Doc: `Prints a line of values at each interval, for processors, disks, networks and any other plugin. Each
+plugin has an option of its name, and --list lists them; the default is the set of -a. Without a
+delay a line covers one second, and on a terminal it is updated before its interval ends. Options of
+pcp itself (pcp -h HOST dstat, pcp -a ARCHIVE -S TIME dstat) select the source and the time.
 
-Plugins are sections of the files in the directories dstat of $PCP_SYSCONF_DIR and .pcp/dstat of the user, in the format of
-pcp-dstat(5). Where none are installed, those of this program are used.
+Plugins are sections of files in the directories $PCP_SYSCONF_DIR/dstat and ~/.pcp/dstat, in the
+format of pcp-dstat(5). If none are installed, the built-in plugins are used.
 
-Colors are for terminals, unless --color asks for them anywhere; NO_COLOR leaves them out. The table that -o
-writes has the values as they were fetched, and goes on where a file is there already.`,
+Colors are used on terminals, or always with --color; NO_COLOR disables them. The table written by
+-o has the exact values, and is appended to an existing file.`,
 	Examples: []cli.Example{
 		{Line: "pcp dstat -tcdn 5", Text: "watch processors, disks and networks, each five seconds"},
-		{Line: "pcp dstat --cpu -C 0,1,total --top-cpu", Text: "show two processors, their mean, and the process that has most of them"},
+		{Line: "pcp dstat --cpu -C 0,1,total --top-cpu", Text: "show two processors, their mean, and the process with the most processor time"},
 		{Line: "pcp -a ARCHIVE -S 'yesterday 14:00' dstat -tvn -o table.csv 60 30", Text: "print half an hour of yesterday, and write it to a table"},
 		{Line: "pcp dstat --list", Text: "list the plugins"},
 	},

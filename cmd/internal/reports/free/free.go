@@ -19,13 +19,14 @@ var Command = &cli.Command{
 	Link:    "pcp-free",
 	Group:   "Metrics",
 	Summary: "show free and used memory",
-	Doc: `Prints how much memory and swap space there is, and how much of it is used and free: once, or with -s at each
-interval, or -c times. Options of pcp itself (pcp -h HOST free, pcp -a ARCHIVE -S TIME free) say of which host and time.
+	Doc: `Prints the size of memory and swap space, and the used and free parts: once, or with -s at each
+interval, or -c times. Options of pcp itself (pcp -h HOST free, pcp -a ARCHIVE -S TIME free) select
+the host and the time.
 
 As in the C program the column free of the row of low memory is its total, and -c without -s does not wait.`,
 	Examples: []cli.Example{
 		{Line: "pcp free -m", Text: "print MiB"},
-		{Line: "pcp -a ARCHIVE -S @14:00 free -t", Text: "print what there was at two o'clock, and the sum of memory and swap space"},
+		{Line: "pcp -a ARCHIVE -S @14:00 free -t", Text: "print the memory at two o'clock, and the sum of memory and swap space"},
 	},
 	SeeAlso: []string{"pcp-vmstat(1)"},
 	Options: []cli.Option{

@@ -13,7 +13,7 @@ var Command = &cli.Command{
 	Name:          "iostat",
 	Link:          "pcp-iostat",
 	Group:         "Metrics",
-	Summary:       "show requests to disks at each interval",
+	Summary:       "show requests to disks",
 	Doc:           doc,
 	Examples:      examples,
 	SeeAlso:       []string{"pcp-tapestat(1)", "pmrep(1)"},
@@ -36,12 +36,9 @@ var ClassicCommand = &cli.Command{
 	Run:           run,
 }
 
-const doc = `Prints a row for each disk at each interval: how many requests were merged and served in a second, how many KiB were
-read and written, the mean size of a request in KiB and the length of the queue, how many milliseconds a request took with the time it
-waited, and for which share of the time the disk was busy.
+const doc = `Prints a row for each disk at each interval: requests merged and served per second, KiB read and written per second, the mean size of a request in KiB, the length of the queue, the mean time of a request in milliseconds including its wait, and the share of time in which the disk was busy.
 
-Where a disk has counters that went backwards there are question marks. As in the C program, the disks behind one that has just come
-are left out of one sample, and min of -G is never more than 0.`
+Question marks show that counters of a disk went backwards. As in the C program, disks listed after a new disk are missing from one sample, and min of -G is never more than 0.`
 
 var examples = []cli.Example{
 	{Line: "pcp iostat -t 5 -x t", Text: "print the time in each line"},
@@ -53,7 +50,7 @@ var options = slices.Concat(devstat.Options, []cli.Option{
 	{Arg: "|", Help: "\t\tdm\tshow the device mapper instead of disks"},
 	{Arg: "|", Help: "\t\tt\tbegin each line with the time"},
 	{Arg: "|", Help: "\t\th\tleave out headings"},
-	{Arg: "|", Help: "\t\tnoidle\tleave out devices that do nothing"},
+	{Arg: "|", Help: "\t\tnoidle\tomit idle devices"},
 })
 
 func run(ctx context.Context, env *cli.Env) int {

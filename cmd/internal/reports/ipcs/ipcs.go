@@ -16,17 +16,18 @@ var Command = &cli.Command{
 	Name:    "ipcs",
 	Link:    "pcp-ipcs",
 	Group:   "Metrics",
-	Summary: "show limits and use of message queues, shared memory and semaphores",
-	Doc: `Prints the limits of interprocess communication, or how much of it is in use. Without an option it prints
-nothing, as the C program does. Options of pcp itself (pcp -h HOST ipcs -l, pcp -a ARCHIVE -S TIME ipcs -u) say of which host and time.`,
+	Summary: "show limits and use of System V message queues, shared memory and semaphores",
+	Doc: `Prints the limits or the use of interprocess communication. Without an option it prints nothing,
+like the C program. Options of pcp itself (pcp -h HOST ipcs -l, pcp -a ARCHIVE -S TIME ipcs -u)
+select the host and the time.`,
 	Examples: []cli.Example{
 		{Line: "pcp ipcs -l", Text: "show the limits"},
-		{Line: "pcp ipcs -u", Text: "show what is in use"},
+		{Line: "pcp ipcs -u", Text: "show the use"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'l', Long: "limits", Help: "show limits"},
-		{Short: 'u', Long: "summary", Help: "show what is in use"},
+		{Short: 'u', Long: "summary", Help: "show the use"},
 		cli.OptJSON,
 		cli.OptVersion,
 		cli.OptHelp,

@@ -14,10 +14,10 @@ var Command = &cli.Command{
 	Name:    "meminfo",
 	Link:    "pcp-meminfo",
 	Group:   "Metrics",
-	Summary: "show what memory is used for, as /proc/meminfo does",
-	Doc: `Prints the lines of /proc/meminfo of a host, once for a live host, and for each sample of an archive. What the host
-does not have is NA. Options of pcp itself (pcp -h HOST meminfo, pcp -a ARCHIVE -S TIME meminfo) say where the values come from,
-and of which time.`,
+	Summary: "show the use of memory, as in /proc/meminfo",
+	Doc: `Prints the lines of /proc/meminfo of a host, once for a live host, and for each sample of an
+archive. Missing values are NA. Options of pcp itself (pcp -h HOST meminfo, pcp -a ARCHIVE -S TIME
+meminfo) select the source and the time.`,
 	Examples: []cli.Example{
 		{Line: "pcp meminfo", Text: "show the memory of this host"},
 		{Line: "pcp -a ARCHIVE -S @10:00 meminfo -s 1", Text: "show that of a host at ten o'clock"},

@@ -17,10 +17,11 @@ var Command = &cli.Command{
 	Name:    "mpstat",
 	Link:    "pcp-mpstat",
 	Group:   "Metrics",
-	Summary: "show what processors do, and their interrupts",
-	Doc: `Prints at each interval the shares of processor time, of all processors together or of each, and with -I how many
-interrupts there were in a second: all of them, or each hardware or software interrupt in a column of its own. Options of pcp itself (pcp -h HOST
-mpstat, pcp -a ARCHIVE -S TIME mpstat) say of which host and time.`,
+	Summary: "show the use of processors and their interrupts",
+	Doc: `Prints at each interval the shares of processor time, of all processors together or of each, and
+with -I the number of interrupts per second: in total, or a column for each hardware or software
+interrupt. Options of pcp itself (pcp -h HOST mpstat, pcp -a ARCHIVE -S TIME mpstat) select the host
+and the time.`,
 	Examples: []cli.Example{
 		{Line: "pcp mpstat -t 5", Text: "print the shares of the time of all processors together"},
 		{Line: "pcp mpstat -P 0,1 -s 2", Text: "print those of two processors"},

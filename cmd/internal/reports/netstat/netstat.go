@@ -16,13 +16,14 @@ var Command = &cli.Command{
 	Name:    "netstat",
 	Link:    "pcp-netstat",
 	Group:   "Metrics",
-	Summary: "show the counters of network protocols, and a table of the interfaces",
-	Doc: `Prints what the protocols of the network have counted, as netstat -s does, and a table of the interfaces, as netstat -i does; with
---statistics or -i only that. For a live host it does so once, for an archive at each interval. What a host does not count is NA.
-Options of pcp itself (pcp -h HOST netstat, pcp -a ARCHIVE -S TIME netstat) say where the values come from, and of which time.`,
+	Summary: "show counters of network protocols and interfaces",
+	Doc: `Prints the counters of network protocols, like netstat -s, and a table of the interfaces, like
+netstat -i; with --statistics or -i only one of them. For a live host it prints them once, for an
+archive at each interval. Missing values are NA. Options of pcp itself (pcp -h HOST netstat, pcp -a
+ARCHIVE -S TIME netstat) select the source and the time.`,
 	Examples: []cli.Example{
 		{Line: "pcp netstat -i", Text: "show the interfaces of this host"},
-		{Line: "pcp -a ARCHIVE netstat -p TCP -s 3", Text: "show three times what TCP had counted"},
+		{Line: "pcp -a ARCHIVE netstat -p TCP -s 3", Text: "show the counters of TCP three times"},
 	},
 	SeeAlso: []string{"pcp-ss(1)", "netstat(8)"},
 	Options: []cli.Option{

@@ -14,9 +14,10 @@ var Command = &cli.Command{
 	Name:    "nfsiostat",
 	Link:    "pcp-nfsiostat",
 	Group:   "Metrics",
-	Summary: "show what reads and writes of NFS mounts take",
-	Doc: `Prints two tables for each mount of NFS: how many operations and bytes the host reads and writes in a second, how long they take,
-and how many are sent again or fail. The first report is of the time since the mount, the others are of that since the report before.`,
+	Summary: "show reads and writes of NFS mounts and their times",
+	Doc: `Prints two tables for each mount of NFS: read and write operations and bytes per second, their
+times, and the number of retransmissions and failures. The first report covers the time since the
+mount, the others the time since the previous report.`,
 	Examples: []cli.Example{
 		{Line: "pcp nfsiostat -t 5 -s 3", Text: "show the mounts of this host three times, each five seconds"},
 		{Line: "pcp -a ARCHIVE nfsiostat -S @10:00 -s 2", Text: "show those of a host at ten o'clock"},

@@ -17,10 +17,11 @@ var Command = &cli.Command{
 	Link:    "pcp-numastat",
 	Group:   "Metrics",
 	Summary: "show the allocation of memory on NUMA nodes",
-	Doc: `Prints for each node of memory how many pages were taken from it and why. Options of pcp itself (pcp -h HOST numastat,
-pcp -a ARCHIVE -S TIME numastat) say of which host and time.
+	Doc: `Prints for each NUMA node the number of allocated pages by kind. Options of pcp itself (pcp -h HOST
+numastat, pcp -a ARCHIVE -S TIME numastat) select the host and the time.
 
-Without -w the variable NUMASTAT_WIDTH says how wide lines may be, else the terminal; what is no terminal gets all nodes in one line.`,
+Without -w the width of lines is NUMASTAT_WIDTH, or that of the terminal; other output has all nodes
+in one line.`,
 	Examples: []cli.Example{
 		{Line: "pcp numastat", Text: "show all nodes"},
 		{Line: "pcp numastat -w 80", Text: "show four in a line"},

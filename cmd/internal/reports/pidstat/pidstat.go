@@ -20,11 +20,11 @@ var Command = &cli.Command{
 	Name:    "pidstat",
 	Link:    "pcp-pidstat",
 	Group:   "Metrics",
-	Summary: "show what processes use: processor time, memory, stack, or their states",
-	Doc: `Prints a table of the processes at each interval: the processor time that each has had since the table before,
-or with -r page faults and memory, with -k the stack, with -R priority and scheduling policy, with -B states.
-The metrics are those of the agents proc and linux. Options of pcp itself (pcp -h HOST pidstat, pcp -a ARCHIVE -S TIME
-pidstat) say where they come from, and of which time.`,
+	Summary: "show processor time, memory, stack or states of processes",
+	Doc: `Prints a table of the processes at each interval: the processor time of each since the previous
+table, or with -r page faults and memory, with -k the stack, with -R priority and scheduling policy,
+with -B states. The metrics are those of the agents proc and linux. Options of pcp itself (pcp -h
+HOST pidstat, pcp -a ARCHIVE -S TIME pidstat) select the source and the time.`,
 	Examples: []cli.Example{
 		{Line: "pcp pidstat -s 2", Text: "print one table, of the next second"},
 		{Line: "pcp pidstat -G '^post' -r -t 10", Text: "watch the memory of the processes whose name begins with post"},

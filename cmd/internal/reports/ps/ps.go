@@ -18,19 +18,20 @@ var Command = &cli.Command{
 	Link:    "pcp-ps",
 	Group:   "Metrics",
 	Summary: "list processes",
-	Doc: `Lists the processes of this machine once, after a second in which their use of processors is measured; from
-archives it lists them at each interval. The metrics are those of the agents proc and linux. Options of pcp itself
-(pcp -h HOST ps, pcp -a ARCHIVE -S TIME -s 2 ps) say where they come from, of which time, and how often: one list
-less than -s says, since the first sample is what rates start from.
+	Doc: `Lists the processes of this machine once, after a second in which their use of processors is
+measured; from archives it lists them at each interval. The metrics are those of the agents proc and
+linux. Options of pcp itself (pcp -h HOST ps, pcp -a ARCHIVE -S TIME -s 2 ps) select the source, the
+time and the number of samples. There is one list less than samples, since rates need two.
 
-Several options that choose processes print as many lists, all in the layout of the first of -e, -p, -P, -U, -u, -c.
+Each option that selects processes prints a list, all in the layout of the first of -e, -p, -P, -U,
+-u, -c.
 
 Columns of -o: %cpu, %mem, args, cls, cmd, pid, pname, ppid, pri, rss, rtprio, start, state, time, tty, uid, uname,
 vsize, wchan. As in the C program, cmd is cut off after 30 characters and %cpu is system time alone; args is the whole command.`,
 	Examples: []cli.Example{
 		{Line: "pcp ps -e", Text: "list all processes"},
-		{Line: "pcp ps -o pid,uname,%mem,args -O %mem", Text: "choose columns, and have the largest process first"},
-		{Line: "pcp ps -U postgres", Text: "show what one user runs"},
+		{Line: "pcp ps -o pid,uname,%mem,args -O %mem", Text: "choose columns, and sort by memory"},
+		{Line: "pcp ps -U postgres", Text: "list the processes of a user"},
 	},
 	SeeAlso: []string{"pcp-pidstat(1)", "pmdaproc(1)"},
 	Options: []cli.Option{

@@ -19,15 +19,16 @@ var (
 		Name:     "rep",
 		Link:     "pmrep",
 		Group:    "Metrics",
-		Summary:  "report any metrics in columns, as CSV or as an archive",
+		Summary:  "print metrics in columns or as CSV, or write them to an archive",
 		Synopsis: "[option...] metricspec [...]",
-		Doc: `Prints the values of metrics at each interval, a column for each instance. Arguments are names of metrics or of
-trees of them, with what else there is to say behind commas (NAME,LABEL,INSTANCES,UNIT,TYPE,WIDTH,PRECISION,LIMIT), or
-the names of metricsets from the configuration with a colon before them. Counters are shown as rates. The configuration is the first of
-./pmrep.conf, ~/.pmrep.conf, ~/.pcp/pmrep.conf, and pmrep/pmrep.conf or the files in pmrep below the directory of
-PCP's configuration; where there is none, a few metricsets are built in.`,
+		Doc: `Prints the values of metrics at each interval, a column for each instance. Arguments are names of
+metrics or subtrees, optionally with attributes
+(NAME,LABEL,INSTANCES,UNIT,TYPE,WIDTH,PRECISION,LIMIT), or names of metricsets from the
+configuration after a colon. Counters are shown as rates. The configuration is the first of
+./pmrep.conf, ~/.pmrep.conf, ~/.pcp/pmrep.conf, and pmrep/pmrep.conf or the files in pmrep in the
+directory of PCP's configuration; if none exists, a few built-in metricsets are used.`,
 		Examples: []cli.Example{
-			{Line: "pcp rep :vmstat", Text: "report what vmstat(8) does, each second"},
+			{Line: "pcp rep :vmstat", Text: "print a report like vmstat(8) each second"},
 			{Line: "pcp rep -a ARCHIVE -t 10min -p -b MB disk.dev.total_bytes", Text: "report traffic of disks from an archive"},
 			{Line: "pcp rep -o csv -F out.csv -s 60 kernel.all.load", Text: "write a minute of load averages as CSV"},
 			{Line: "pcp rep -J 3 -1 proc.psinfo.utime", Text: "report the three busiest processes"},
@@ -42,8 +43,8 @@ PCP's configuration; where there is none, a few metricsets are built in.`,
 		Group:    "Metrics",
 		Summary:  "export metrics as CSV",
 		Synopsis: "[option...] metricspec [...]",
-		Doc:      `Is "pcp rep -o csv": see there.`,
-		Examples: []cli.Example{{Line: "pcp 2csv -a ARCHIVE kernel.all.load", Text: "write what an archive has of the load as CSV"}},
+		Doc:      `The same as "pcp rep -o csv"; see there.`,
+		Examples: []cli.Example{{Line: "pcp 2csv -a ARCHIVE kernel.all.load", Text: "write the load averages in an archive as CSV"}},
 		SeeAlso:  []string{"pmrep(1)"},
 		Options:  options,
 		Run:      func(ctx context.Context, env *cli.Env) int { return run(ctx, env, outCSV) },

@@ -14,9 +14,10 @@ var Command = &cli.Command{
 	Link:    "pcp-rocestat",
 	Group:   "Metrics",
 	Summary: "show the counters of adapters for RDMA over Ethernet (RoCE)",
-	Doc: `Prints a table of the counters of each adapter, with how much each has grown in a second in parentheses, and a table of the
-queues of its ports; with --hw_stats or --lane_stats only that. A collector must have the agent of these metrics, which is not one
-of ours. Options of pcp itself (pcp -h HOST rocestat, pcp -a ARCHIVE rocestat) say where the values come from.`,
+	Doc: `Prints a table of the counters of each adapter, with rates per second in parentheses, and a table of
+the queues of its ports; with --hw_stats or --lane_stats only one of them. The collector must have
+the agent for these metrics, which is not part of this software. Options of pcp itself (pcp -h HOST
+rocestat, pcp -a ARCHIVE rocestat) select the source.`,
 	Examples: []cli.Example{
 		{Line: "pcp -h HOST rocestat -s 2", Text: "show the adapters of a host twice, a second apart"},
 		{Line: "pcp -a ARCHIVE rocestat --lane_stats", Text: "show the queues"},

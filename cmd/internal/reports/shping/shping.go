@@ -19,11 +19,11 @@ var Command = &cli.Command{
 	Name:     "shping",
 	Link:     "pcp-shping",
 	Group:    "Metrics",
-	Summary:  "show whether services answer, and how fast, as the agent shping tried them",
+	Summary:  "show the response times of services, from the agent shping",
 	Synopsis: "[options] tag...",
-	Doc: `Prints a line at each interval, with two columns for each command that the agent shping tries: sts_TAG is its exit
-status, time_TAG how many milliseconds it took. Without tags all commands are shown. Options of pcp itself (pcp -a ARCHIVE -t 30 -z shping)
-say where the values come from, of which time, and how often.`,
+	Doc: `Prints a line at each interval, with two columns for each command of the agent shping: sts_TAG is
+its exit status, time_TAG its time in milliseconds. Without tags all commands are shown. Options of
+pcp itself (pcp -a ARCHIVE -t 30 -z shping) select the source, the time and the interval.`,
 	Examples: []cli.Example{
 		{Line: "pcp shping -l", Text: "list the tags of the commands"},
 		{Line: "pcp -a ARCHIVE -t 30sec -z shping http smtp", Text: "show two of them, from an archive"},

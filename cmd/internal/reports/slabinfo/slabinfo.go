@@ -16,10 +16,11 @@ var Command = &cli.Command{
 	Name:    "slabinfo",
 	Link:    "pcp-slabinfo",
 	Group:   "Metrics",
-	Summary: "show the caches of objects in the kernel, as /proc/slabinfo does",
-	Doc: `Prints a row for each cache of objects of the kernel (slab), once for a live host, and for each sample of an archive. Options
-of pcp itself (pcp -h HOST slabinfo, pcp -a ARCHIVE -S TIME slabinfo) say where the values come from, and of which time. As in the
-C program the number of objects is below objsize byte if the size is below num_objs, and the other way round.`,
+	Summary: "show the slab caches of the kernel, as in /proc/slabinfo",
+	Doc: `Prints a row for each cache of objects of the kernel (slab), once for a live host, and for each
+sample of an archive. Options of pcp itself (pcp -h HOST slabinfo, pcp -a ARCHIVE -S TIME slabinfo)
+select the source and the time. As in the C program the number of objects is below objsize byte if
+the size is below num_objs, and the other way round.`,
 	Examples: []cli.Example{
 		{Line: "pcp slabinfo", Text: "show the caches of this host, as root"},
 		{Line: "pcp -a ARCHIVE -S @10:00 slabinfo -s 1", Text: "show those of a host at ten o'clock"},

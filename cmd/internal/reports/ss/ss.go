@@ -20,12 +20,13 @@ var Command = &cli.Command{
 	Link:    "pcp-ss",
 	Group:   "Metrics",
 	Summary: "list sockets",
-	Doc: `Lists the sockets of a host once: as they are, or in an archive as they were at its end or at the time that pcp -S or
-pcp -O names. The metrics are those of the agent sockets, whose filter says which sockets there are. Options of pcp itself (pcp -h HOST ss,
-pcp -a ARCHIVE -S TIME ss) say of which host and time; ss has others of the same letters.`,
+	Doc: `Lists the sockets of a host once: live, or from an archive at its end or at the time of pcp -S or
+pcp -O. The metrics are those of the agent sockets, whose filter selects sockets. Options of pcp
+itself (pcp -h HOST ss, pcp -a ARCHIVE -S TIME ss) select the host and the time; options of ss with
+the same letters have other meanings.`,
 	Examples: []cli.Example{
 		{Line: "pcp ss -t -a", Text: "list all TCP sockets"},
-		{Line: "pcp -a ARCHIVE -S @14:00 ss -ti -O", Text: "show what TCP knew at two o'clock, a line for each socket"},
+		{Line: "pcp -a ARCHIVE -S @14:00 ss -ti -O", Text: "show the TCP data at two o'clock, a line for each socket"},
 	},
 	SeeAlso:       []string{"pmdasockets(1)"},
 	Options:       options,

@@ -18,15 +18,15 @@ var Command = &cli.Command{
 	Name:     "summary",
 	Link:     "pcp-summary",
 	Group:    "Metrics",
-	Summary:  "say what a collector or an archive is of, and what runs there",
+	Summary:  "summarize a collector or archive",
 	Synopsis: "[options]",
-	Doc: `Prints in a few lines what a collector or an archive is of: host, hardware and time zone, the version of the
-collector, its agents with the status of those that are not well, and the pmlogger and pmie processes. It is also what
-pcp prints without a command.`,
+	Doc: `Prints a short summary of a collector or an archive: host, hardware and time zone, the version of
+the collector, its agents with the status of those with problems, and the pmlogger and pmie
+processes. "pcp" without a command prints the same.`,
 	Examples: []cli.Example{
-		{Line: "pcp summary", Text: "sum up the collector on this machine, as pcp alone does"},
-		{Line: "pcp summary -h HOST", Text: "sum up the collector on a host"},
-		{Line: "pcp summary -a ARCHIVE -P", Text: "sum up an archive, with how often the rules of pmie were evaluated"},
+		{Line: "pcp summary", Text: "summarize the collector on this machine, like pcp alone"},
+		{Line: "pcp summary -h HOST", Text: "summarize the collector on a host"},
+		{Line: "pcp summary -a ARCHIVE -P", Text: "summarize an archive, with the number of evaluations of pmie"},
 	},
 	SeeAlso: []string{"pmcd(1)", "pmlogger(1)", "pmie(1)"},
 	Options: []cli.Option{

@@ -13,19 +13,19 @@ var Command = &cli.Command{
 	Name:    "tapestat",
 	Link:    "pcp-tapestat",
 	Group:   "Metrics",
-	Summary: "show what tape drives do at each interval",
-	Doc: `Prints a row for each tape drive at each interval: reads and writes in a second, KB read and written in a second, the
-shares of the time that reads, writes and all requests took, and how many thousand requests a second left something
-over or were of another kind.`,
+	Summary: "show requests to tape drives",
+	Doc: `Prints a row for each tape drive at each interval: reads and writes per second, KB read and written
+per second, the shares of time spent in reads, writes and all requests, and the number, in thousands
+per second, of requests with a residual and of other requests.`,
 	Examples: []cli.Example{
 		{Line: "pcp tapestat -t 5 -x t", Text: "print the time in each line"},
-		{Line: "pcp tapestat -a ARCHIVE -x noidle", Text: "show the drives that worked"},
+		{Line: "pcp tapestat -a ARCHIVE -x noidle", Text: "show active drives"},
 	},
 	SeeAlso: []string{"pcp-iostat(1)"},
 	Options: slices.Concat(devstat.Options, []cli.Option{
 		{Arg: "|", Help: "\t\tt\tbegin each line with the time"},
 		{Arg: "|", Help: "\t\th\tleave out headings"},
-		{Arg: "|", Help: "\t\tnoidle\tleave out devices that do nothing"},
+		{Arg: "|", Help: "\t\tnoidle\tomit idle devices"},
 	}),
 	Interruptible: true,
 	Run: func(ctx context.Context, env *cli.Env) int {

@@ -14,10 +14,10 @@ var Command = &cli.Command{
 	Name:    "uptime",
 	Link:    "pcp-uptime",
 	Group:   "Metrics",
-	Summary: "show how long a host has been running, and its load",
-	Doc: `Prints in one line the time, how long the host has been running, how many users are logged in, and its load
-averages of one, five and fifteen minutes. Options of pcp itself (pcp -h HOST uptime, pcp -a ARCHIVE -S TIME uptime) say of
-which host and time.`,
+	Summary: "show the uptime and load of a host",
+	Doc: `Prints in one line the time, the uptime of the host, the number of logged in users, and the load
+averages of one, five and fifteen minutes. Options of pcp itself (pcp -h HOST uptime, pcp -a ARCHIVE
+-S TIME uptime) select the host and the time.`,
 	Examples: []cli.Example{
 		{Line: "pcp uptime", Text: "show the uptime of this machine"},
 		{Line: "pcp -h web1 uptime", Text: "show that of another host"},

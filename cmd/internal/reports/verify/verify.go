@@ -16,13 +16,13 @@ var Command = &cli.Command{
 	Name:    "verify",
 	Link:    "pcp-verify",
 	Group:   "Metrics",
-	Summary: "check how a collector is installed",
-	Doc: `Checks whether all agents of a collector run, or with -s whether it offers encryption and authentication, or with -c
-whether it can look into containers, and prints what is wrong. If something is, the exit status is 2, or 1 for a warning.
-Whether an archive is whole is said by pcp archive verify.`,
+	Summary: "check the installation of a collector",
+	Doc: `Checks whether all agents of a collector run, or with -s whether it offers encryption and
+authentication, or with -c whether it supports containers, and prints problems. The exit status is 2
+for an error and 1 for a warning. To check an archive for damage, use pcp archive verify.`,
 	Examples: []cli.Example{
 		{Line: "pcp verify -v", Text: "list the agents with their status"},
-		{Line: "pcp verify -c -h HOST", Text: "say why containers on a host cannot be seen"},
+		{Line: "pcp verify -c -h HOST", Text: "find out why a host shows no containers"},
 	},
 	SeeAlso: []string{"pmcd(1)", "pmdaroot(1)"},
 	Options: []cli.Option{

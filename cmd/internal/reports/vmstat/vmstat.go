@@ -12,10 +12,11 @@ var Command = &cli.Command{
 	Name:     "vmstat",
 	Link:     "pcp-vmstat",
 	Group:    "Metrics",
-	Summary:  "show memory, swap, disks and processors as vmstat does",
+	Summary:  "show memory, swap, disks and processors, like vmstat",
 	Synopsis: "[delta [samples]]",
-	Doc: `Prints a line at each interval, of five seconds if the arguments do not say it, as often as they say or until it is interrupted:
-what pmstat -x prints. Options of pcp itself (pcp -h HOST vmstat, pcp -a ARCHIVE -S TIME vmstat) say of which host and time.`,
+	Doc: `Prints the output of pmstat -x: a line at each interval, by default every five seconds until it is
+interrupted. Options of pcp itself (pcp -h HOST vmstat, pcp -a ARCHIVE -S TIME vmstat) select the
+host and the time.`,
 	Examples: []cli.Example{
 		{Line: "pcp vmstat 1 10", Text: "print ten lines, one a second"},
 		{Line: "pcp -a ARCHIVE vmstat 10min", Text: "print a line for each ten minutes of an archive"},

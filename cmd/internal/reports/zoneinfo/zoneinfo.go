@@ -15,10 +15,11 @@ var Command = &cli.Command{
 	Name:    "zoneinfo",
 	Link:    "pcp-zoneinfo",
 	Group:   "Metrics",
-	Summary: "show the zones of memory of each node, as /proc/zoneinfo does",
-	Doc: `Prints what each node has of memory, and each zone of it, in pages of 4 kB: once for a live host, and for each sample of an
-archive. Counters such as numa_hit are divided by 4 like all others, as in the C program. Options of pcp itself (pcp -h HOST zoneinfo,
-pcp -a ARCHIVE -S TIME zoneinfo) say where the values come from, and of which time.`,
+	Summary: "show the memory zones of each node, as in /proc/zoneinfo",
+	Doc: `Prints the memory of each node and of each of its zones, in pages of 4 kB: once for a live host, and
+for each sample of an archive. Counters such as numa_hit are divided by 4 like all others, as in the
+C program. Options of pcp itself (pcp -h HOST zoneinfo, pcp -a ARCHIVE -S TIME zoneinfo) select the
+source and the time.`,
 	Examples: []cli.Example{
 		{Line: "pcp zoneinfo", Text: "show the zones of this host"},
 		{Line: "pcp -a ARCHIVE -S @10:00 zoneinfo -s 1", Text: "show those of a host at ten o'clock"},

@@ -33,17 +33,18 @@ import (
 var Command = &cli.Command{
 	Name:     "alerts",
 	Group:    "Rules",
-	Summary:  "show which rules are true, try rules and receivers",
+	Summary:  "list firing alerts; test rules and receivers",
 	Synopsis: "[options] | test [options] rules | send [options] receiver",
-	Doc: `Lists the rules that are true now, with host and instance, the value, and since when. Each running pcp ie (pmie) of
-this host that evaluates live metrics tells of its rules that have an action, and of receivers that do not take their alerts.
+	Doc: `Lists the rules that are true now, with host, instance, value and start. The list has the rules with
+actions of each pcp ie (pmie) on this host that evaluates live metrics, and receivers that do not
+accept their alerts.
 
-pcp alerts test evaluates rules over an archive and shows when each would have been true. pcp alerts send tells a
-receiver of a test.`,
+pcp alerts test evaluates rules over an archive and shows when each would have been true. pcp alerts
+send sends a test alert to a receiver.`,
 	Examples: []cli.Example{
-		{Line: "pcp alerts", Text: "list what fires"},
+		{Line: "pcp alerts", Text: "list firing alerts"},
 		{Line: "pcp alerts test -a morning rules", Text: "show when rules would have fired"},
-		{Line: "pcp alerts send pager", Text: "send a test to the receiver pager"},
+		{Line: "pcp alerts send pager", Text: "send a test alert to the receiver pager"},
 	},
 	Options: []cli.Option{cli.Heading("Options"), cli.OptJSON, cli.OptHelp},
 	SeeAlso: []string{"pmie(1)"},
@@ -158,10 +159,10 @@ func plain(s string) string {
 
 var testCommand = &cli.Command{
 	Name:     "alerts test",
-	Summary:  "show when rules would have been true over an archive",
+	Summary:  "show when rules would have fired in an archive",
 	Synopsis: "-a archive [options] rules...",
-	Doc: `Evaluates rules over archives, and prints a line for each time that a rule was true for a host or an instance: from
-when until when, and the value with which it began. Actions are not done.`,
+	Doc: `Evaluates rules over archives, and prints a line for each period in which a rule was true for a host
+or an instance: its start, its end, and the first value. Actions are not performed.`,
 	Examples: []cli.Example{{Line: "pcp alerts test -a morning -t 1min rules", Text: "evaluate rules for each minute of an archive"}},
 	Options: []cli.Option{
 		cli.Heading("Options"),
@@ -321,11 +322,11 @@ func (r *record) evaluate(ctx context.Context, env *cli.Env, o *source.Options) 
 
 var sendCommand = &cli.Command{
 	Name:     "alerts send",
-	Summary:  "send a test to a receiver",
+	Summary:  "send a test alert to a receiver",
 	Synopsis: "[options] receiver [text...]",
-	Doc: `Tells a receiver of an alert of the rule test, and says whether it was taken. Nothing is kept or tried
-again. An Alertmanager takes the alert for over after some minutes.`,
-	Examples: []cli.Example{{Line: "pcp alerts send pager", Text: "try the receiver pager"}},
+	Doc: `Sends an alert of the rule test to a receiver, and prints whether it was accepted. The alert is not
+stored or retried. An Alertmanager resolves the alert after some minutes.`,
+	Examples: []cli.Example{{Line: "pcp alerts send pager", Text: "test the receiver pager"}},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		OptReceivers,

@@ -34,23 +34,26 @@ var Command = &cli.Command{
 	Group:    "Rules",
 	Summary:  "evaluate rules over metrics",
 	Synopsis: "[options] [filename ...]",
-	Doc: `Reads rules from files, or from standard input, and evaluates them at the interval that each says, or -t. A rule that is
-true does what stands behind its arrow: print prints a line, shell runs a command, exec runs a program without a shell;
-webhook, alertmanager and mail tell a receiver that a file of receivers names (--receivers).
+	Doc: `Reads rules from files or standard input, and evaluates each at its own interval or that of -t. A
+rule that is true performs the actions after its arrow: print prints a line, shell runs a command,
+exec runs a program without a shell; webhook, alertmanager and mail notify a receiver from the file
+of receivers (--receivers).
 
-Over archives, rules are evaluated for the whole of them, as fast as that goes, and actions are only named.
+Over archives, rules are evaluated from the start to the end, as fast as possible, and actions are
+only printed. Values in shell commands (%h, %i, %v, %c) are quoted, so the shell takes them as text.
 
-A value that a rule puts into a command of the shell (%h, %i, %v, %c) is quoted: the shell takes it for text.
+The action alarm shows a notification on the desktop, stomp sends a message to the broker in the
+file of -j.
 
-The action alarm shows a notification on the desktop, stomp sends a message to the broker that the file of -j names.
+With -x, pmie writes the descriptors and values of rules as PDUs for the agent summary: metrics
+computed from others. Each rule has the name of a metric in the local name space, one value and no
+action. True is 1, false is 0.
 
-With -x, pmie writes the descriptors and values of rules as PDUs, which the agent summary reads: metrics made of others. Each rule
-has the name of a metric of the local name space, one value and no action. What is true is 1, what is false 0.
-
-With -d, pmie takes commands from standard input: to load rules, to show how they were understood and which of their values
-%h, %i and %v are, and to evaluate them for a while. The command h lists the commands. At a terminal lines can be edited.`,
+With -d, pmie reads commands from standard input: to load rules, to show their parsed form and the
+values of %h, %i and %v, and to evaluate them for a while. The command h lists the commands. On a
+terminal lines can be edited.`,
 	Examples: []cli.Example{
-		{Line: `echo 'some_inst disk.dev.total > 50 count/sec -> print "busy: %i";' | pcp ie`, Text: `say which disks are busy, every ten seconds`},
+		{Line: `echo 'some_inst disk.dev.total > 50 count/sec -> print "busy: %i";' | pcp ie`, Text: `print busy disks every ten seconds`},
 		{Line: `pcp ie -v -a morning rules`, Text: `show the value of each rule over an archive`},
 		{Line: `pcp ie -C rules`, Text: `only check rules`},
 		{Line: `pcp ie -d -V -a morning rules`, Text: `try rules: "l" lists them, "r 10min" evaluates them over ten minutes, "q" ends`},

@@ -22,15 +22,15 @@ var Command = &cli.Command{
 	Name:     "ie2col",
 	Link:     "pmie2col",
 	Group:    "Rules",
-	Summary:  "lay out values of expressions in columns",
+	Summary:  "print values of expressions in columns",
 	Synopsis: "[options]",
-	Doc: `Reads what pcp ie -v prints, and writes a line for each evaluation, with a column for each expression. Expressions have
-names, which are the headings, and one value each:
+	Doc: `Reads the output of pcp ie -v, and prints a line for each evaluation, with a column for each
+expression. Expressions have a name, which is the heading, and one value each:
 
     load = kernel.all.load #'1 minute';
     idle = kernel.all.cpu.idle;
 
-Where lines have timestamps, those are the first column.`,
+If lines have timestamps, these are the first column.`,
 	Examples: []cli.Example{
 		{Line: `pcp ie -v -t 10sec rules | pcp ie2col`, Text: `show a line each 10 seconds`},
 		{Line: `pcp ie -v -e -a morning rules | pcp ie2col -w 10 -p 1 -d ,`, Text: `columns of ten characters, with commas between`},

@@ -20,28 +20,25 @@ var Command = &cli.Command{
 	Name:     "ieconf",
 	Link:     "pmieconf",
 	Group:    "Rules",
-	Summary:  "show and change rules, and make a configuration of them",
+	Summary:  "show and change rules, and create a configuration of pmie",
 	Synopsis: "[options] [ command [args...] ]",
-	Doc: `Makes a configuration for pcp ie from rules that have names and variables. Rules are switched on and off, and the
-values of their variables changed, for all rules, a group of them or one. The configuration keeps what was changed; lines
-that are added at its end stay as they are.
+	Doc: `Creates a configuration for pcp ie from rules that have names and variables. Rules can be enabled
+and disabled, and the values of their variables changed, for all rules, a group or one rule. The
+configuration records the changes; lines added at its end are kept.
 
 A command is given as arguments. Without one, commands are read from standard input:
 
 ` + help + `
 
-A command can be shortened to its first letter. "." stands for what the last command was about. Changes are written at
-the end, and only if there are some; -F writes in any case.
+A command can be shortened to its first letter. "." means the argument of the last command. Changes are written at the end; without changes nothing is written, except with -F.
 
-The rules are files below directories, with colons between them: those of -r, of the variable PMIECONF_PATH, or
-$PCP_VAR_DIR/config/pmieconf. If there is no such directory, rules that come with this program are used; --export writes
-them to a directory. The configuration is that of -f, or config.default in $PCP_SYSCONF_DIR/pmie for root and
+The rules are files in colon-separated directories: those of -r, of the variable PMIECONF_PATH, or $PCP_VAR_DIR/config/pmieconf. If there is no such directory, the built-in rules are used; --export writes them to a directory. The configuration is that of -f, or config.default in $PCP_SYSCONF_DIR/pmie for root and
 ~/.pcp/pmie/config.pmie for others.`,
 	Examples: []cli.Example{
 		{Line: `pcp ieconf rules`, Text: `list the rules, one a line`},
 		{Line: `pcp ieconf list per_disk.util`, Text: `show a rule with its variables`},
 		{Line: `pcp ieconf -f my.rules modify filesys.filling threshold 90`, Text: `change a value, and write the configuration`},
-		{Line: `pcp ieconf -f my.rules -F && pcp ie my.rules`, Text: `write the configuration as it is, and evaluate its rules`},
+		{Line: `pcp ieconf -f my.rules -F && pcp ie my.rules`, Text: `write the unchanged configuration, and evaluate its rules`},
 	},
 	SeeAlso: []string{"pmie(1)", "pmlogconf(1)"},
 	Options: []cli.Option{

@@ -28,14 +28,15 @@ var Command = &cli.Command{
 	Group:    "Rules",
 	Summary:  "rotate, compress and remove the logs of pmie",
 	Synopsis: "[options]",
-	Doc: `Looks after the logs of the pmie processes in pmie's control files, as a timer has it do once a day: each goes on in a new
-log, while the old one has yesterday's date behind its name; logs that are too old are removed, and others compressed if -x
-says so. What it has to say goes to a log, pmie_daily.log in the directory of pmie's logs, unless -N is given.
+	Doc: `Maintains the logs of the pmie processes in pmie's control files, usually once a day from a timer:
+each process continues in a new log, and the old one gets yesterday's date as a suffix; old logs are
+removed, and others compressed with -x. Messages go to pmie_daily.log in the directory of pmie's
+logs, unless -N is given.
 
 Compression by xz, zstd and gzip is part of this program. Any other program for -X must be installed.`,
 	Examples: []cli.Example{
-		{Line: `pcp ie-daily -N -V`, Text: `only say what would be done`},
-		{Line: `pcp ie-daily -k 30 -x 3`, Text: `keep logs for 30 days, compress those of three days ago`},
+		{Line: `pcp ie-daily -N -V`, Text: `only print what would be done`},
+		{Line: `pcp ie-daily -k 30 -x 3`, Text: `keep logs for 30 days, compress them after three days`},
 	},
 	SeeAlso: []string{"pmie_check(1)", "pmie(1)"},
 	Options: []cli.Option{

@@ -24,10 +24,10 @@ var Command = &cli.Command{
 	Name:     "iestatus",
 	Link:     "pmiestatus",
 	Group:    "Rules",
-	Summary:  "show what running rule engines work on",
+	Summary:  "show the rules and logs of running pmie processes",
 	Synopsis: "statsfile ...",
-	Doc: `Prints three lines for each file: the file with the rules, the log and the host of the collector of a pmie process. Such
-a process has a file in $PCP_TMP_DIR/pmie, whose name is its process number.`,
+	Doc: `Prints three lines for each file: the file with the rules, the log and the host of the collector of
+a pmie process. Each process has a file in $PCP_TMP_DIR/pmie, whose name is its process ID.`,
 	Examples: []cli.Example{
 		{Line: `pcp iestatus /var/lib/pcp/tmp/pmie/*`, Text: `show all processes`},
 	},
@@ -40,10 +40,11 @@ var DumpCommand = &cli.Command{
 	Name:     "ie-dump-stats",
 	Link:     "pmie_dump_stats",
 	Group:    "Rules",
-	Summary:  "show all that running rule engines say of themselves",
+	Summary:  "show the statistics of running pmie processes",
 	Synopsis: "statsfile ...",
-	Doc: `Prints a line NAME:FIELD=VALUE for all that the file of a pmie process has: what it works on, how many rules and
-actions there were, and how evaluations ended. Such a process has a file in $PCP_TMP_DIR/pmie, whose name is its process number.`,
+	Doc: `Prints a line NAME:FIELD=VALUE for each statistic of a pmie process: its files and host, the numbers
+of rules and actions, and the results of evaluations. Each process has a file in $PCP_TMP_DIR/pmie,
+whose name is its process ID.`,
 	Examples: []cli.Example{
 		{Line: `pcp ie-dump-stats /var/lib/pcp/tmp/pmie/*`, Text: `show all processes`},
 	},

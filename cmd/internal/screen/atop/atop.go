@@ -18,12 +18,12 @@ var Command = &cli.Command{
 	Name:     "atop",
 	Link:     "pcp-atop",
 	Group:    "Metrics",
-	Summary:  "show what a system and its processes do, sample by sample",
+	Summary:  "show the activity of a system and its processes",
 	Synopsis: "[-flags] [interval [samples]]",
-	Doc: `Shows processors, memory, disks and networks, and below them the processes, active ones first: all that has happened
-since the sample before. On a terminal keys choose what is shown (h is for help); into a pipe or a file it prints text, and
-with -P lines for programs. Samples are taken now, every ten seconds by default, or come from archives (-r, or
-"pcp -a ARCHIVE atop").`,
+	Doc: `Shows the activity since the previous sample of processors, memory, disks and networks, and below
+them of processes, active ones first. On a terminal keys select the view (h shows help); into a pipe
+or a file it prints text, and with -P lines for programs. Samples are live, every ten seconds by
+default, or from archives (-r, or "pcp -a ARCHIVE atop").`,
 	Examples: []cli.Example{
 		{Line: "pcp atop", Text: "watch this host"},
 		{Line: "pcp -z -a ARCHIVE atop -m 60 10 | less", Text: "read ten minutes of an archive, with the memory of processes"},

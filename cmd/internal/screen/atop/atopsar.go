@@ -19,11 +19,12 @@ var SarCommand = &cli.Command{
 	Name:     "atopsar",
 	Link:     "pcp-atopsar",
 	Group:    "Metrics",
-	Summary:  "report what a system does, resource by resource",
+	Summary:  "report the activity of a system by resource",
 	Synopsis: "[-flags] [-r file|date|y...] [-R cnt] [-b date|time] [-e date|time] | [-flags] interval [samples]",
-	Doc: `Prints tables of the use of processors, memory, disks and networks, and of the processes that use most of them: one for
-each flag, a line for each sample. They come from archives (-r, or "pcp -a ARCHIVE atopsar"), by default those that pmlogger
-makes of this host today; with an interval, from now on.`,
+	Doc: `Prints tables of the use of processors, memory, disks and networks, and of the processes that use
+most of them: one for each flag, with a line for each sample. They are from archives (-r, or "pcp -a
+ARCHIVE atopsar"), by default today's archives of pmlogger for this host; with an interval they are
+live.`,
 	Examples: []cli.Example{
 		{Line: "pcp atopsar -m 5 10", Text: "watch the memory, ten times every five seconds"},
 		{Line: "pcp -z -a ARCHIVE -t 1min atopsar -c -d", Text: "report processors and disks from an archive, minute by minute"},

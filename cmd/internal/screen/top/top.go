@@ -23,28 +23,29 @@ import (
 var Command = &cli.Command{
 	Name:     "top",
 	Group:    "Metrics",
-	Summary:  "show on the screen what a host does, now or in archives",
+	Summary:  "show the activity of a host in the terminal, live or from archives",
 	Synopsis: "[options] [metricname ...]",
 	Doc: `
-Shows processors, memory, processes, control groups, disks, network, pressure and charts of any metric, on the screen of
-a terminal. Keys and the mouse choose what is shown; ? lists them. Of archives it is a replay, with the same keys:
-Space pauses it, the arrows step back and forward, b jumps to a time, + and - change its speed.
+Shows processors, memory, processes, control groups, disks, network, pressure and charts of any
+metric, on the screen of a terminal. Keys and the mouse select the view; ? lists the keys. Archives
+are replayed, with the same keys: Space pauses, the arrows step back and forward, b jumps to a time,
++ and - change the speed.
 
-Metrics that are named as arguments are charted, in the view "chart".
+Metrics given as arguments are charted, in the view "chart".
 
-The metrics are standard ones, so that the collector may be any and archives may come from any pmlogger. What they do
-not have is not shown, and the reason stands in its place.
+It uses standard metrics, so it works with any collector and any archive of pmlogger. Where metrics
+are missing, it shows the reason.
 
-With --once or --text, or if standard output is no terminal that can show screens, it prints text; with --json
-an object for each sample. These end after -s samples, and of archives at the end.`,
+With --once or --text, or if standard output is not a suitable terminal, it prints text; with --json
+an object for each sample. It ends after -s samples, or at the end of the archives.`,
 	Examples: []cli.Example{
 		{Line: "pcp top", Text: "show this machine"},
 		{Line: "pcp top -h web1 -t 5", Text: "show another host, every five seconds"},
 		{Line: "pcp top -a 20261121 -S @14:30", Text: "replay an archive from half past two on"},
 		{Line: "pcp replay -1h top", Text: "replay the last hour of this machine"},
 		{Line: "pcp top kernel.all.load disk.dev.read[sda]", Text: "chart two metrics"},
-		{Line: "pcp top --once --sort memory --lines 5", Text: "print the five largest processes, and the totals"},
-		{Line: "pcp top --json -s 3 --view disks", Text: "print what the disks do, three times"},
+		{Line: "pcp top --once --sort memory --lines 5", Text: "print totals and the five processes with the most memory"},
+		{Line: "pcp top --json -s 3 --view disks", Text: "print the activity of disks three times"},
 	},
 	SeeAlso: []string{"pcp help stat", "pcp help ps", "pcp help replay"},
 	Options: []cli.Option{

@@ -17,8 +17,8 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "print settings and features",
 	Synopsis: "[variable ...]",
-	Doc: `Prints the settings that hold here, from pcp.conf and the environment, or with -L the features of the library.
-Arguments name single settings.`,
+	Doc: `Prints the settings from pcp.conf and the environment, or with -L the features of the library.
+Arguments select settings.`,
 	Examples: []cli.Example{
 		{Line: `pcp config PCP_LOG_DIR`, Text: `print one setting`},
 		{Line: `eval $(pcp config -s)`, Text: `give a shell script all settings`},

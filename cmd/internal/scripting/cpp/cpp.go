@@ -21,8 +21,8 @@ var Command = &cli.Command{
 	Group:    "Name space",
 	Summary:  "preprocess a name space file",
 	Synopsis: "[-Prs] [-Dname[=value] ...] [-I dir ...] [[infile] outfile]",
-	Doc: `Preprocesses a name space file or a configuration file: includes files, expands macros and leaves out what
-conditions exclude.`,
+	Doc: `Preprocesses a name space file or a configuration file: includes files, expands macros and evaluates
+conditions.`,
 	Examples: []cli.Example{
 		{Line: `pcp cpp -D DOMAIN=29 root_sample`, Text: `expand a file with a macro defined`},
 	},

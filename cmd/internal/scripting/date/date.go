@@ -15,11 +15,11 @@ var Command = &cli.Command{
 	Name:     "date",
 	Link:     "pmdate",
 	Group:    "Utilities",
-	Summary:  "print the date some time before or after now",
+	Summary:  "print a date relative to now",
 	Synopsis: "{ +valueS | -valueS } ... format",
 	Doc:      `Prints the date some seconds, minutes, hours, days, months or years before or after now, in a format of strftime.`,
 	Examples: []cli.Example{
-		{Line: `pcp date -1d %Y%m%d`, Text: `print yesterday's date, as names of archives have it`},
+		{Line: `pcp date -1d %Y%m%d`, Text: `print yesterday's date in the format of archive names`},
 	},
 	DieOnSignal: true,
 	Run: func(_ context.Context, env *cli.Env) int {

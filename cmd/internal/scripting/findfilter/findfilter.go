@@ -23,12 +23,13 @@ var Command = &cli.Command{
 	Name:     "find-filter",
 	Link:     "find-filter",
 	Group:    "Utilities",
-	Summary:  "choose files by when they changed, to the minute",
+	Summary:  "select files by modification time, to the minute",
 	Synopsis: "[options] <predicate>",
 	Options:  []cli.Option{cli.Heading("Options"), {Short: 'v', Help: "verbose"}},
-	Doc: `Reads paths, a line each, and prints those of files for which the predicate holds: mtime or
-ctime, and how long ago the file was written or changed. +D:H:M is more than D days, H hours and M minutes ago, -D:H:M not
-more; hours and minutes may be missing. Files that cannot be found are left out, and named with -v.`,
+	Doc: `Reads paths, one on each line, and prints those of files that match the predicate: mtime (last
+write) or ctime (last change), and an age. +D:H:M is more than D days, H hours and M minutes ago,
+-D:H:M at most that; hours and minutes are optional. Missing files are skipped, and reported with
+-v.`,
 	Examples: []cli.Example{
 		{Line: "find . -type f | pcp find-filter mtime +3", Text: "files written more than three days ago"},
 		{Line: "find . -type f | pcp find-filter ctime -0:2", Text: "files changed in the last two hours"},

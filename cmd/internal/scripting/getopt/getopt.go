@@ -19,9 +19,9 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "parse the options of a shell script",
 	Synopsis: "[options] -- [progname arguments]",
-	Doc: `Parses the options of a shell script as PCP's tools parse theirs, and prints them so that the script can
-evaluate them. The options are described in a file or in the script's comments, and a usage message is made of
-the same text.`,
+	Doc: `Parses the options of a shell script like those of PCP's tools, and prints them in a form that the
+script can evaluate. A file or the script's comments describe the options, and the same text gives
+the usage message.`,
 	Examples: []cli.Example{
 		{Line: `args=$(pcp getopt --config=$0 -- "$@") || exit 1`, Text: `parse a script's arguments by the description in the script`},
 	},

@@ -17,7 +17,7 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "print the full name of a host",
 	Synopsis: "[hostname]",
-	Doc:      `Prints the full name of a host as the resolver has it; without an argument, that of this host.`,
+	Doc:      `Prints the full name of a host from the resolver; without an argument, that of this host.`,
 	Examples: []cli.Example{
 		{Line: `pcp hostname`, Text: `print the full name of this host`},
 	},

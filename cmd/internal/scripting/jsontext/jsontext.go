@@ -22,15 +22,15 @@ var Command = &cli.Command{
 	Name:     "json",
 	Link:     "pmjson",
 	Group:    "Utilities",
-	Summary:  "check JSON and lay it out",
+	Summary:  "check and format JSON",
 	Synopsis: "[options]",
-	Doc: `Reads one JSON value, and prints it laid out for people, or with -m without optional white space, or with -y like
-YAML. Numbers and strings stay as they are written. With -q it only checks the text. The last of these options counts. What
-is not JSON is an error, with exit status 1.`,
+	Doc: `Reads one JSON value, and prints it with indentation, or with -m without optional white space, or
+with -y like YAML. Numbers and strings are not changed. With -q it only checks the text. The last of
+these options is used. Invalid JSON is an error, with exit status 1.`,
 	Examples: []cli.Example{
-		{Line: "pcp json -i answer.json", Text: "lay out a file"},
+		{Line: "pcp json -i answer.json", Text: "format a file"},
 		{Line: "pcp json -q -i answer.json", Text: "check a file"},
-		{Line: "pcp json -m -i answer.json -o short.json", Text: "make a file as short as possible"},
+		{Line: "pcp json -m -i answer.json -o short.json", Text: "remove white space from a file"},
 	},
 	Options: []cli.Option{
 		cli.Heading("Reporting options"),

@@ -19,12 +19,13 @@ var Command = &cli.Command{
 	Name:     "lock",
 	Link:     "pmlock",
 	Group:    "Utilities",
-	Summary:  "make a lock file for a script, if there is none",
+	Summary:  "create a lock file for a script unless it exists",
 	Synopsis: "[-v,--verbose] file",
-	Doc: `Makes an empty file without any permissions. The exit status is 0 if it did, and 1 if the file was there or cannot
-be made; so of several that try at once one succeeds. Who has the lock removes the file when done. It takes one option, as the first
-argument: -v or --verbose prints why there is no lock.`,
-	Examples:    []cli.Example{{Line: "pcp lock ./lock", Text: "make a file, unless there is one: what only one may do at a time comes next"}},
+	Doc: `Creates an empty file without any permissions. The exit status is 0 on success, and 1 if the file
+exists or cannot be created, so only one of several concurrent calls succeeds. The owner of the lock
+removes the file when done. It takes one option, as the first argument: -v or --verbose prints the
+reason of a failure.`,
+	Examples:    []cli.Example{{Line: "pcp lock ./lock", Text: "take a lock for the following commands of a script"}},
 	SeeAlso:     []string{"pmlogger_check(1)"},
 	DieOnSignal: true,
 	Run:         run,

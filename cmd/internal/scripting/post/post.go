@@ -25,8 +25,8 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "append a message to the NOTICES file",
 	Synopsis: "message",
-	Doc: `Appends a message, with the time and the name of the caller's terminal and user, to the file NOTICES in the directory for
-logs, which is the diary of what happened to PCP on this host.`,
+	Doc: `Appends a message, with the time and the name of the caller's terminal and user, to the file NOTICES
+in the directory for logs, which is the journal of PCP on this host.`,
 	Examples: []cli.Example{
 		{Line: `pcp post 'disk sdb replaced'`, Text: `leave a note`},
 	},

@@ -13,10 +13,11 @@ var PythonCommand = &cli.Command{
 	Name:     "python",
 	Link:     "pmpython",
 	Group:    "Utilities",
-	Summary:  "run the Python that pcp.conf names",
+	Summary:  "run the Python configured in pcp.conf",
 	Synopsis: "[argument]...",
-	Doc: `Becomes the program that the setting PCP_PYTHON_PROG names, python3 if pcp.conf has none, with all arguments as they
-are. Scripts begin with a line for pmpython so that they run with the Python that has PCP's modules.`,
+	Doc: `Executes the program in the setting PCP_PYTHON_PROG, or python3 without that setting, with all
+arguments unchanged. Scripts begin with a line for pmpython to run with the Python that has PCP's
+modules.`,
 	Examples:    []cli.Example{{Line: "pcp python script.py", Text: "run a script"}},
 	SeeAlso:     []string{"pcp.conf(5)"},
 	DieOnSignal: true,
@@ -57,9 +58,9 @@ var SocksCommand = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "run a program through a SOCKS proxy",
 	Synopsis: "[path]program [args ...]",
-	Doc: `Runs a program whose connections tsocks leads through a SOCKS proxy. This takes tsocks, which works by a library
-that the program loads. Commands of this program are static and load none: run those of the C implementation, or reach
-the host by a tunnel ("ssh -L 44321:HOST:44321 GATEWAY" and -h localhost).`,
+	Doc: `Runs a program with tsocks, which redirects its connections to a SOCKS proxy by a shared library.
+Commands of this program are static and load no libraries: run those of the C implementation, or use
+a tunnel ("ssh -L 44321:HOST:44321 GATEWAY" and -h localhost).`,
 	Examples:    []cli.Example{{Line: "pcp socks /usr/bin/pmstat", Text: "run the C implementation's pmstat through the proxy"}},
 	DieOnSignal: true,
 	Run:         socks,
@@ -101,10 +102,10 @@ var NewlogCommand = &cli.Command{
 	Name:     "newlog",
 	Link:     "pmnewlog",
 	Group:    "Utilities",
-	Summary:  "say that pmnewlog is retired",
+	Summary:  "report that pmnewlog was replaced by pmlogctl",
 	Synopsis: "",
-	Doc: `Prints a line that says so, whatever its arguments, and succeeds, as in the C implementation since version 6.
-"pmlogctl restart" does what pmnewlog did.`,
+	Doc: `Prints a notice, whatever its arguments, and succeeds, like the C implementation since version 6.
+Use "pmlogctl restart" instead.`,
 	Examples:    []cli.Example{{Line: "pcp newlog", Text: "print the notice"}},
 	DieOnSignal: true,
 	Run: func(_ context.Context, env *cli.Env) int {

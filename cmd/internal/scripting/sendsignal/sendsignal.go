@@ -24,12 +24,12 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "send a signal to processes by number or by name",
 	Synopsis: "[options] PID ... | name ...",
-	Doc: `Sends TERM, or the signal of -s, to processes. They are given by their numbers; with -a by the names of their programs,
-whatever directory these are in; and with -p by the names of programs that have written their number to a
-file in PCP's directory for such files, as pmcd and pmlogger do.`,
+	Doc: `Sends TERM, or the signal of -s, to processes. They are given by their process IDs; with -a by the
+names of their programs, in any directory; and with -p by the names of programs with a process ID
+file in PCP's directory, such as pmcd and pmlogger.`,
 	Examples: []cli.Example{
 		{Line: `pcp signal -s HUP 1234`, Text: `send SIGHUP to process 1234`},
-		{Line: `pcp signal -n -a pmlogger`, Text: `only print what would be done to all loggers`},
+		{Line: `pcp signal -n -a pmlogger`, Text: `only print the signals for all loggers`},
 	},
 	SeeAlso: []string{"kill(1)", "killall(1)"},
 	Options: []cli.Option{

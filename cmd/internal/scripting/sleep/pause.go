@@ -15,10 +15,10 @@ var PauseCommand = &cli.Command{
 	Name:     "pause",
 	Link:     "pmpause",
 	Group:    "Utilities",
-	Summary:  "wait until a signal ends it",
+	Summary:  "wait for a signal",
 	Synopsis: "",
-	Doc: `Waits until SIGINT, SIGQUIT or SIGTERM comes, and then succeeds. All other signals do nothing. As the first process
-of a container it takes the status of processes that end, and it ends itself with the last child it has.`,
+	Doc: `Waits for SIGINT, SIGQUIT or SIGTERM, and then succeeds. Other signals have no effect. As the first
+process of a container it reaps processes, and it ends with its last child.`,
 	Examples: []cli.Example{
 		{Line: `pcp pause`, Text: `wait until ctrl-C`},
 	},

@@ -16,7 +16,7 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "wait for an interval",
 	Synopsis: "interval",
-	Doc:      `Waits for an interval as PCP's tools take it: a number of seconds, or with a unit.`,
+	Doc:      `Waits for an interval in PCP's format: a number of seconds, or a number with a unit.`,
 	Examples: []cli.Example{
 		{Line: `pcp sleep 1.5min`, Text: `wait for a minute and a half`},
 	},

@@ -23,13 +23,13 @@ import (
 var Command = &cli.Command{
 	Name:     "passwd",
 	Group:    "Services",
-	Summary:  "manage the accounts by which clients log in to the collector",
+	Summary:  "manage the accounts of clients of the collector",
 	Synopsis: "[options] add USER | change USER | remove USER | list",
-	Doc: `Keeps the file of accounts by which clients log in to the collector when they are not known otherwise.
-The file has verifiers from which passwords cannot be read. The password is asked for twice, or read from standard input
-if that is not a terminal. A running collector reads the file again when it has changed.
+	Doc: `Manages the file of accounts for clients that log in to the collector with a password. The file has
+verifiers, from which passwords cannot be recovered. The command asks for the password twice, or
+reads it from standard input if that is not a terminal. A running collector rereads a changed file.
 
-A user who logs in by TCP must exist on the collector's host by the same name.`,
+A user who logs in over TCP must also be a user of the collector's host, with the same name.`,
 	Examples: []cli.Example{
 		{Line: `pcp passwd add alice`, Text: `add an account and ask for its password`},
 		{Line: `pcp passwd list`, Text: `list the accounts`},

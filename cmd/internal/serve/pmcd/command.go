@@ -38,15 +38,15 @@ var Command = &cli.Command{
 	Name:     "pmcd",
 	Link:     "pmcd",
 	Group:    "Services",
-	Summary:  "collect metrics and serve them, as a daemon",
+	Summary:  "run the collector as a daemon",
 	Synopsis: "[options]",
-	Doc: `Starts the collector as a daemon: it reads its configuration, starts the agents that stand there,
-and serves clients until SIGTERM or SIGINT. SIGHUP makes it read the configuration again. Its log is
-pmcd.log in the directory for daemons' logs, and the options are those of the C collector.
+	Doc: `Starts the collector as a daemon: it reads its configuration, starts the agents in it, and serves
+clients until SIGTERM or SIGINT. SIGHUP makes it reread the configuration. Its log is pmcd.log in
+the log directory of PCP, and its options are those of the C collector.
 
 To collect from this machine without configuration and without root, use "pcp up".`,
 	Examples: []cli.Example{
-		{Line: `pcp pmcd -f -c ./pmcd.conf -l -`, Text: `serve in the foreground with a configuration of your own, and log to standard error`},
+		{Line: `pcp pmcd -f -c ./pmcd.conf -l -`, Text: `run in the foreground with your own configuration, and log to standard error`},
 		{Line: `pcp pmcd -v -c ./pmcd.conf`, Text: `check a configuration without serving it`},
 	},
 	SeeAlso: []string{"pcp-up(1)", "pmcd.conf(5)", "tls.conf(5)"},
@@ -77,7 +77,7 @@ To collect from this machine without configuration and without root, use "pcp up
 		cli.Heading("Diagnostic options"),
 		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control"},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output"},
-		{Long: "options-file", Arg: "PATH", Extra: true, Help: "options and variables for the environment, before those given here"},
+		{Long: "options-file", Arg: "PATH", Extra: true, Help: "file of options and environment variables that are read before the arguments"},
 		{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default /dev/tty]"},
 	},
 	Run: run,

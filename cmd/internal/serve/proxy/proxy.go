@@ -26,18 +26,19 @@ var Command = &cli.Command{
 	Name:     "proxy",
 	Link:     "pmproxy",
 	Group:    "Services",
-	Summary:  "forward clients to collectors, and serve metrics, series and a page by HTTP",
+	Summary:  "forward clients to collectors; serve metrics, series and a page over HTTP",
 	Synopsis: "[options]",
-	Doc: `Serves clients that cannot reach a collector themselves, on one port for PCP, HTTP and TLS: it forwards
-those that name it as their proxy (-h HOST@PROXY), and answers /pmapi, /metrics, /series, /search and, in
-a browser, with a page. Series are those of the archives of this host; no key server is needed.
+	Doc: `Serves clients that cannot reach a collector themselves, on one port for PCP, HTTP and TLS: it
+forwards PCP clients (-h HOST@PROXY), answers /pmapi, /metrics, /series and /search, and serves a
+page for browsers. Series are read from the archives of this host; no key server is needed.
 
-As pmproxy it is a daemon with the options of pmproxy(1): its log is pmproxy.log in the current directory, or that
-of -l, and on SIGHUP it reads pmproxy.conf, tls.conf and certificates again. As pcp proxy it runs in the foreground and logs to
-the standard error. SIGTERM and SIGINT end it. What has no effect is said in the log.`,
+As pmproxy it is a daemon with the options of pmproxy(1): its log is pmproxy.log in the current
+directory, or the file of -l, and SIGHUP makes it reread pmproxy.conf, tls.conf and certificates. As
+pcp proxy it runs in the foreground and logs to standard error. SIGTERM and SIGINT end it. The log
+lists options and settings without effect.`,
 	Examples: []cli.Example{
-		{Line: "pcp proxy -i 127.0.0.1", Text: "serve this host alone, by http://127.0.0.1:44322"},
-		{Line: "pcp proxy -c ./pmproxy.conf -p 8080", Text: "with a configuration and a port of your own"},
+		{Line: "pcp proxy -i 127.0.0.1", Text: "serve only this host, at http://127.0.0.1:44322"},
+		{Line: "pcp proxy -c ./pmproxy.conf -p 8080", Text: "use your own configuration and port"},
 		{Line: "pcp proxy --archives /data/archives", Text: "serve series of archives from elsewhere"},
 	},
 	SeeAlso: []string{"pcp-up(1)", "pcp-pmcd(1)", "pcp-series(1)", "tls.conf(5)"},
@@ -55,9 +56,9 @@ the standard error. SIGTERM and SIGINT end it. What has no effect is said in the
 		{Short: 'U', Long: "username", Arg: "USER", Help: "in daemon mode, run as named user [default pcp]"},
 		cli.Heading("Configuration options"),
 		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file (implies --timeseries)"},
-		{Short: 'L', Arg: "BYTES", Help: "maximum size for PDUs from clients [default: as the collector has it]"},
-		{Long: "host", Arg: "HOST", Extra: true, Help: "collector that is asked for metrics unless a request names one [default localhost]"},
-		{Long: "archives", Arg: "PATH", Extra: true, Help: "series are of these directories or archives, between commas, alone"},
+		{Short: 'L', Arg: "BYTES", Help: "maximum size for PDUs from clients [default: that of the collector]"},
+		{Long: "host", Arg: "HOST", Extra: true, Help: "collector for requests that name no other [default localhost]"},
+		{Long: "archives", Arg: "PATH", Extra: true, Help: "serve series only from these comma-separated directories or archives"},
 		cli.Heading("Connection options"),
 		{Short: 'i', Long: "interface", Arg: "ADDR", Help: "accept connections on this IP address"},
 		{Short: 'p', Long: "port", Arg: "PORT", Help: "accept connections on this port"},
@@ -67,7 +68,7 @@ the standard error. SIGTERM and SIGINT end it. What has no effect is said in the
 		cli.Heading("Diagnostic options"),
 		{Short: 'T', Arg: "TIME", Help: "terminate after an elapsed time interval"},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output"},
-		{Long: cli.OptionsFile, Arg: "PATH", Extra: true, Help: "options and variables for the environment, before those given here"},
+		{Long: cli.OptionsFile, Arg: "PATH", Extra: true, Help: "file of options and environment variables that are read before the arguments"},
 		{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default /dev/tty]"},
 	},
 	Run: run,

@@ -23,15 +23,17 @@ var Command = &cli.Command{
 	Name:     "series",
 	Link:     "pmseries",
 	Group:    "Archives",
-	Summary:  "find metrics in many archives, and calculate with them",
+	Summary:  "query metrics of many archives, with functions",
 	Synopsis: "[options] [query ... | labels ... | series ... | source ...]",
-	Doc: `Finds metrics of many hosts in directories of archives, as time series with identifiers of their own, and prints their
-values and metadata. A query is the name of a metric, or a pattern; conditions on labels, instances and hosts in braces; a time
-window in square brackets, with which values are printed; and functions and arithmetic of these.
+	Doc: `Finds metrics of many hosts in directories of archives, as time series with identifiers, and prints
+their values and metadata. A query is the name of a metric, or a pattern, with conditions on labels,
+instances and hosts in braces, and a time window in square brackets to print values. Functions and
+arithmetic combine queries.
 
-It reads the archives of this host's loggers itself, or those that --archives names, and keeps an index to them. With -h or -p it
-asks a pmproxy, this one or the C implementation's. No key server is needed, and none is read: where -h, -p or the configuration
-names one, that is the name of a list of archives, to which --load adds.
+It reads the archives of this host's loggers, or those of --archives, and keeps an index to them.
+With -h or -p it queries a pmproxy, this one or the C implementation's. It needs and reads no key
+server: the address of a key server in -h, -p or the configuration is only the name of a list of
+archives, to which --load adds.
 
 The options, messages and the language are those of pmseries(1).`,
 	Examples: []cli.Example{

@@ -31,15 +31,16 @@ var Command = &cli.Command{
 	Group:    "Services",
 	Summary:  "start and stop the daemons without a service manager",
 	Synopsis: "start|stop|restart|status [pmcd|pmlogger]...",
-	Doc: `Does what a start script of the system does, for the collector and for the loggers that the control files of
-pmlogger name, or for those of the two that are named. To start what runs already restarts it. The command returns when
-the daemons serve, or have ended.
+	Doc: `Starts and stops, like the system's start scripts, the collector and the loggers in pmlogger's
+control files, or only the named one of the two. Starting a running daemon restarts it. The command
+returns when the daemons serve clients or have ended.
 
-The collector has the options of pmcd.options, and the file pmcd.pid in PCP_RUN_DIR holds its process. Loggers are
-started and stopped by pmlogger_check. One that a service manager started is the service manager's: use systemctl there.
+The collector gets the options in pmcd.options, and its process ID is in pmcd.pid in PCP_RUN_DIR.
+Loggers are started and stopped by pmlogger_check. For daemons started by a service manager use
+systemctl instead.
 
-The exit status of "status" is 0 if all that were asked for run, 1 if one died and left the file with its process, and 3 if one
-does not run.`,
+The exit status of "status" is 0 if all requested daemons run, 1 if one died and left its process ID
+file, and 3 if one does not run.`,
 	Examples: []cli.Example{
 		{Line: `pcp service start`, Text: `start the collector, and then the loggers`},
 		{Line: `pcp service status pmcd`, Text: `report whether the collector runs`},

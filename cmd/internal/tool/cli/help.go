@@ -48,9 +48,9 @@ func WriteHelp(w io.Writer, c *Command, bold func(string) string) {
 		io.WriteString(w, text)
 	}
 	if c.TakesDebug() {
-		fmt.Fprintf(w, "\nDebug options, by -D or $PCP_DEBUG, may be any that \"pcp dbg -l\" lists.\n%s\n", shows(c.Debug))
+		fmt.Fprintf(w, "\nDebug options of -D and $PCP_DEBUG: \"pcp dbg -l\" lists them.\n%s\n", shows(c.Debug))
 		if c.connects() {
-			fmt.Fprintf(w, "Its connections, contexts and archives print something for attr, auth, context,\nderive, fetch, indom, labels, log, logmeta, pdu, pmapi, pmns, profile%s and tls.\n", controlled(c))
+			fmt.Fprintf(w, "Connections, contexts and archives print debug output for attr, auth, context,\nderive, fetch, indom, labels, log, logmeta, pdu, pmapi, pmns, profile%s and tls.\n", controlled(c))
 		}
 	}
 	if len(c.SeeAlso) > 0 {
@@ -76,11 +76,11 @@ func controlled(c *Command) string {
 func shows(names []string) string {
 	switch n := len(names); n {
 	case 0:
-		return "The command itself prints nothing for them yet."
+		return "The command itself has no debug output."
 	case 1:
-		return "The command itself prints something for " + names[0] + " only."
+		return "The command itself has debug output for " + names[0] + "."
 	default:
-		return "The command itself prints something for " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " only."
+		return "The command itself has debug output for " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + "."
 	}
 }
 
