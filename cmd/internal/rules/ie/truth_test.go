@@ -375,7 +375,7 @@ var quirks = []*quirk{
 	},
 	{
 		why:   "the real one writes to addresses that are none",
-		page:  "Rules of constants that C crashes on",
+		page:  "Rules of constants that crash C",
 		rules: regexp.MustCompile(`%_(host|sample) \((true|false)\)|^(sum|avg)_inst 1|^(true|false) (&&|\|\|) homeless`), crashes: true,
 	},
 }

@@ -108,7 +108,7 @@ var differences = map[string]difference{
 		r.stdout = strings.Replace(r.stdout, `""`, `"/no/such/file"`, 1)
 		return r
 	}},
-	"asks why": {"of a name that is unknown among others we ask alone, for the reason", "With `-V`, a name that is unknown among others", func(r result) result {
+	"asks why": {"of a name that is unknown among others we ask alone, for the reason", "With `-V`, an unknown name among others", func(r result) result {
 		r.stdout = strings.Replace(r.stdout, "   0   1   0   0   0   0   0   1   0   0\nTotal: 4", "   0   2   0   0   0   0   0   1   0   0\nTotal: 5", 1)
 		r.stdout = strings.Replace(r.stdout, "PDUs recv   1", "PDUs recv   2", 1)
 		r.stdout = strings.Replace(r.stdout, "Total: 3", "Total: 4", 1)
@@ -117,7 +117,7 @@ var differences = map[string]difference{
 	"container names": {"a name that no container can have is refused, as later releases do", "A name that no container can have", func(r result) result {
 		return result{stderr: "pminfo: Cannot connect to PMCD on host \"local:\": Invalid argument\n", status: 1}
 	}},
-	"first word": {"of an archive C takes an instance whose first word the name begins with", "The name of an instance of an archive is all of it", func(result) result {
+	"first word": {"of an archive C takes an instance whose first word the name begins with", "The name of an instance in an archive is the whole name", func(result) result {
 		return result{stdout: "Note: timezone set to \"TZ=UTC\"\n\n", stderr: "pmval: instance 1x not available\n", status: 1}
 	}},
 	"our help texts": {"help texts of the two client-side metrics are in our words", "The help texts of `event.flags`", func(r result) result {
