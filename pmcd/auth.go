@@ -22,23 +22,6 @@ const (
 	failurePause = 300 * time.Millisecond
 )
 
-// authFeatures returns the features by which s offers or requires authentication.
-func (s *Server) authFeatures() wire.Features {
-	var f wire.Features
-	if s.cfg.Auth != nil {
-		f |= wire.FeatureAuth
-	}
-	if s.credsRequired() {
-		f |= wire.FeatureCredsReqd
-	}
-	return f
-}
-
-// credsRequired reports whether clients must identify themselves.
-func (s *Server) credsRequired() bool {
-	return s.cfg.RequireCreds || s.access.Load().NeedUsers()
-}
-
 // identify is the part of the handshake after encryption: it identifies the
 // user of the client, if the client or the server wants that. For a Unix
 // socket the kernel has already done so.
@@ -53,7 +36,7 @@ func (c *client) identify(wanted wire.Features) error {
 	if wanted&wire.FeatureAuth == 0 {
 		return nil
 	}
-	if c.s.cfg.Auth == nil {
+	if c.s.entry.auth == nil {
 		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", wire.FeatureAuth, pcp.ErrNYI))
 	}
 	if c.shaken { // access was decided by the identity it had then
@@ -79,7 +62,7 @@ func (e *readError) Unwrap() error { return e.error }
 // authenticate authenticates the client, in at most handshakeTimeout.
 func (c *client) authenticate() (access.Exchange, error) {
 	end := time.Now().Add(handshakeTimeout)
-	mechanisms := strings.Join(c.s.cfg.Auth.Mechanisms(), " ")
+	mechanisms := strings.Join(c.s.entry.auth.Mechanisms(), " ")
 	if mechanisms == "" {
 		return nil, fmt.Errorf("no mechanism that can be offered: %w", sasl.ErrNoMech)
 	}
@@ -90,7 +73,7 @@ func (c *client) authenticate() (access.Exchange, error) {
 	var ex access.Exchange
 	var challenge []byte
 	err = c.attempt(end, func() (err error) {
-		if ex, err = c.s.cfg.Auth.Begin(first); err != nil {
+		if ex, err = c.s.entry.auth.Begin(first); err != nil {
 			return err
 		}
 		if challenge, err = ex.Start(); err == nil && ex.Done() {
@@ -198,7 +181,7 @@ func (c *client) denyAll(why error) error {
 // admitAccountLocked is admitAccount for a client that was admitted by its host.
 // Called with c.admitted held.
 func (c *client) admitAccountLocked() error {
-	if c.admitted.who == nil && c.s.credsRequired() {
+	if c.admitted.who == nil && c.s.entry.credsRequired() {
 		return fmt.Errorf("the client has not authenticated: %w", pcp.ErrPermission)
 	}
 	if err := c.admitted.access.AdmitUser(&c.admitted.Admission, c.admitted.who); err != nil {
@@ -210,7 +193,7 @@ func (c *client) admitAccountLocked() error {
 
 // attempt makes a part of an exchange that may reveal whether a password is right.
 func (c *client) attempt(end time.Time, try func() error) error {
-	leave, err := c.s.brake.enter(brakeKey(c.from()), end, c.s.closing)
+	leave, err := c.s.entry.brake.enter(brakeKey(c.from()), end, c.s.closing)
 	if err != nil {
 		return err
 	}

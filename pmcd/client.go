@@ -1,7 +1,6 @@
 package pmcd
 
 import (
-	"context"
 	"log/slog"
 	"net"
 	"strconv"
@@ -66,9 +65,9 @@ type client struct {
 	writeEnd int64  // when the write deadline was last moved, on the server's clock
 }
 
-func newClient(s *Server, conn net.Conn, id int) *client {
+func newClient(s *Server, conn net.Conn, id, number int) *client {
 	c := &client{
-		s: s, conn: conn, stream: conn, started: time.Now(),
+		s: s, conn: conn, stream: conn, number: number, started: time.Now(),
 		pub:      pmda.Client{ID: id, Attrs: map[wire.AttrKey]string{}},
 		profiles: map[int32]clientProfile{},
 	}
@@ -89,7 +88,7 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 	} else {
 		c.name = conn.RemoteAddr().String()
 	}
-	c.first = request{s: s, Caller: backend.NewCaller(&c.pub, c.name, c.takeOver), job: s.smallJob()}
+	c.first = request{s: s, Caller: backend.NewCaller(&c.pub, c.name, c.takeOver), job: s.spares.smallJob()}
 	c.req = &c.first
 	c.out, c.req.job.out = c.req.job.out, nil
 	return c
@@ -152,17 +151,6 @@ func (c *client) next() (wire.Header, []byte, error) {
 		}
 	}
 	return h, body, err
-}
-
-// trace logs what happens to clients, if asked to.
-func (s *Server) trace(what string, c *client) {
-	level := slog.LevelDebug
-	if s.debugging(DebugIO) {
-		level = slog.LevelInfo
-	}
-	if ctx := context.Background(); s.log.Enabled(ctx, level) {
-		s.log.Log(ctx, level, what, "client", c.name, "number", c.number)
-	}
 }
 
 // denied are the operations that c may not do.

@@ -10,13 +10,7 @@ const (
 )
 
 // Debug are the debug options in effect.
-func (s *Server) Debug() int32 { return s.debug.Load() }
+func (s *Server) Debug() int32 { return s.journal.debug.Load() }
 
 // SetDebug changes them.
-func (s *Server) SetDebug(flags int32) {
-	s.debug.Store(flags)
-	s.events.Show(flags&DebugPDU != 0)
-}
-
-// debugging reports whether an option is in effect.
-func (s *Server) debugging(bit int32) bool { return s.debug.Load()&bit != 0 }
+func (s *Server) SetDebug(flags int32) { s.setDebug(flags) }

@@ -5,7 +5,7 @@ import (
 )
 
 // Waiting returns how many clients wait for an agent in process.
-func (s *Server) Waiting(domain int) int { return s.table.Load().byDomain[domain].Waiting() }
+func (s *Server) Waiting(domain int) int { return s.agents.table.Load().byDomain[domain].Waiting() }
 
 // SetGate sets how many heavy requests have a place at a time, and for how long.
 func (s *Server) SetGate(places int, lease time.Duration) {

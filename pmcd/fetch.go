@@ -25,14 +25,14 @@ func (r *request) fetch(highRes bool, body []byte, profiles map[int32]clientProf
 	j := r.job
 	big := len(body) > fetchHead+4*keepMetrics
 	if big {
-		j = r.s.bigJob()
+		j = r.s.spares.bigJob()
 		req.PMIDs = j.ids
 	}
 	profile, err := r.decodeFetch(body, profiles)
 	if err != nil {
 		if big {
 			j.ids, req.PMIDs = req.PMIDs, nil
-			r.s.bigJobs.Put(j)
+			r.s.spares.leaveBig(j)
 		}
 		return nil, err
 	}
@@ -64,30 +64,9 @@ func (r *request) decodeFetch(body []byte, profiles map[int32]clientProfile) (*p
 	return profile, nil
 }
 
-// bigJob returns memory for a fetch of many metrics, which no client keeps: few
-// such fetches are under way at a time.
-func (s *Server) bigJob() *fetchJob {
-	if j, ok := s.bigJobs.Get().(*fetchJob); ok {
-		return j
-	}
-	return new(fetchJob)
-}
-
-// smallJob returns memory for the fetches of a client that comes.
-func (s *Server) smallJob() *fetchJob {
-	if j, ok := s.smallJobs.Get().(*fetchJob); ok {
-		return j
-	}
-	return new(fetchJob)
-}
-
-// maxKeepJob is how long a reply may be for the memory of its values to be
-// kept for another fetch.
-const maxKeepJob = 4 << 20
-
 // split deals the metrics out to their agents.
 func (r *request) split(j *fetchJob) {
-	table := r.s.table.Load()
+	table := r.s.agents.table.Load()
 	one := true
 	for _, id := range j.ids[min(1, len(j.ids)):] {
 		if id.Domain() != j.ids[0].Domain() {

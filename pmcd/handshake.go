@@ -19,7 +19,7 @@ import (
 //	both     ATTR 0 until the client is authenticated, if it wants or has to be
 //	client   ATTR with the name of a container, if it wants that feature
 func (c *client) handshake() error {
-	c.s.awaitReload()
+	c.s.reloader.await(c.s.cfg.CredsTimeout)
 	if refused := c.admit(); refused != nil {
 		c.send(&wire.Error{Code: pcp.Code(refused), Extended: true})
 		return refused
@@ -39,7 +39,7 @@ func (c *client) handshake() error {
 	if h.Type != wire.TypeCreds {
 		return fmt.Errorf("%v PDU before credentials: %w", h.Type, pcp.ErrIPC)
 	}
-	c.s.trace("client came", c)
+	c.s.journal.client("client came", c)
 	if err := c.credentials(body); err != nil {
 		var m *malformedError
 		if errors.As(err, &m) {
@@ -57,7 +57,7 @@ func (c *client) handshake() error {
 
 // admit applies access control to a new connection.
 func (c *client) admit() error {
-	if c.s.tooMany() {
+	if c.s.clients.tooMany() {
 		return pcp.ErrConnLimit
 	}
 	c.admitted.Lock()
@@ -67,7 +67,7 @@ func (c *client) admit() error {
 
 // admitLocked is called with c.admitted held.
 func (c *client) admitLocked() error {
-	rules := c.s.access.Load()
+	rules := c.s.entry.rules.Load()
 	ad, err := rules.Admit(c.conn.RemoteAddr(), c.unix)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *client) admitLocked() error {
 func (c *client) readmit() {
 	c.admitted.Lock()
 	defer c.admitted.Unlock()
-	if c.admitted.access == nil || c.admitted.access == c.s.access.Load() {
+	if c.admitted.access == nil || c.admitted.access == c.s.entry.rules.Load() {
 		return
 	}
 	c.admitted.access.Leave(c.admitted.Admission)
@@ -166,8 +166,4 @@ func (c *client) credentials(body []byte) error {
 		c.container.Store(name)
 	}
 	return nil
-}
-
-func (s *Server) featureSet() wire.Features {
-	return wire.Features(s.features.Load()) | s.authFeatures() | s.secureFeatures()
 }

@@ -20,9 +20,9 @@ func (r *request) names(body []byte) (wire.PDU, error) {
 		return nil, pcp.ErrIPC
 	}
 	id := req.PMIDs[0]
-	names, err := r.s.names.Load().Names(id)
+	names, err := r.s.agents.names.Load().Names(id)
 	if err != nil || len(names) == 0 {
-		ag, err := r.s.agentOf(id.Domain(), pcp.ErrNoAgent)
+		ag, err := r.s.agents.of(id.Domain(), pcp.ErrNoAgent)
 		if err != nil {
 			return nil, err
 		}
@@ -82,11 +82,11 @@ func (r *request) ids(body []byte) (wire.PDU, error) {
 
 // lookupName returns the PMID of one name.
 func (r *request) lookupName(name string) (pcp.PMID, error) {
-	domain, dynamic := r.s.names.Load().DynamicRoot(name)
+	domain, dynamic := r.s.agents.names.Load().DynamicRoot(name)
 	if !dynamic {
-		return r.s.names.Load().Lookup(name)
+		return r.s.agents.names.Load().Lookup(name)
 	}
-	ag, err := r.s.agentOf(domain, pcp.ErrNoAgent)
+	ag, err := r.s.agents.of(domain, pcp.ErrNoAgent)
 	if err != nil {
 		return pcp.PMIDNull, err
 	}
@@ -101,13 +101,13 @@ func (r *request) children(body []byte) (wire.PDU, error) {
 	}
 	var list []pmns.Child
 	var err error
-	if domain, ok := r.s.names.Load().DynamicRoot(req.Name); ok {
+	if domain, ok := r.s.agents.names.Load().DynamicRoot(req.Name); ok {
 		var ag *agent
-		if ag, err = r.s.agentOf(domain, pcp.ErrNoAgent); err == nil {
+		if ag, err = r.s.agents.of(domain, pcp.ErrNoAgent); err == nil {
 			list, err = ag.Children(&r.Caller, req.Name)
 		}
 	} else {
-		list, err = r.s.names.Load().Children(req.Name)
+		list, err = r.s.agents.names.Load().Children(req.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (r *request) traverse(body []byte) (wire.PDU, error) {
 	var names []string
 	var failed error
 	expand := func(name string, domain int, whole bool) error {
-		ag, err := r.s.agentOf(domain, pcp.ErrNoAgent)
+		ag, err := r.s.agents.of(domain, pcp.ErrNoAgent)
 		if err == nil {
 			var found []string
 			if found, err = ag.Traverse(&r.Caller, name); err == nil {
@@ -151,7 +151,7 @@ func (r *request) traverse(body []byte) (wire.PDU, error) {
 		}
 		return err
 	}
-	if domain, ok := r.s.names.Load().DynamicRoot(req.Name); ok {
+	if domain, ok := r.s.agents.names.Load().DynamicRoot(req.Name); ok {
 		before := len(names)
 		if err := expand(req.Name, domain, false); err != nil {
 			return nil, err
@@ -161,7 +161,7 @@ func (r *request) traverse(body []byte) (wire.PDU, error) {
 		}
 		return &wire.PMNSNames{Names: names}, nil
 	}
-	leaves, err := r.s.names.Load().Leaves(req.Name)
+	leaves, err := r.s.agents.names.Load().Leaves(req.Name)
 	if err != nil {
 		return nil, err
 	}

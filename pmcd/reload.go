@@ -1,15 +1,15 @@
 package pmcd
 
 import (
-	"fmt"
+	"cmp"
 	"io"
-	"slices"
+	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/hostlabels"
 	"github.com/go-pcp/pcp/pmcd/access"
-	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -17,230 +17,148 @@ import (
 // stops agents according to Config.Reload, and restarts agents that died.
 // Connected clients learn of it with their next fetch; new clients wait until it
 // is done. Before the agents have been started it only reads labels.
-func (s *Server) HangUp() {
-	s.restart(1)
-}
+func (s *Server) HangUp() { s.reloader.reload(1) }
 
 // RequestHangUp makes a running server call HangUp, without waiting for it.
 // Requests made before it is done may count as one.
-func (s *Server) RequestHangUp() {
-	select {
-	case s.reload.asked <- struct{}{}:
-	default:
-	}
-}
+func (s *Server) RequestHangUp() { post(s.reloader.asked) }
 
-// hangUpAsAsked serves the requests of RequestHangUp.
-func (s *Server) hangUpAsAsked() {
-	for {
-		select {
-		case <-s.reload.asked:
-			s.log.Info("pmcd reset via pmcd.control.sighup")
-			s.HangUp()
-		case <-s.closing:
-			return
-		}
-	}
-}
-
-// restart does what a SIGHUP or the death of an agent calls for. It counts as the
-// given number of signals; a client that sees the count finds the new agents.
-func (s *Server) restart(signals uint32) {
-	s.reload.Lock()
-	defer s.reload.Unlock()
-	done := make(chan struct{})
-	s.reload.busy.Store(&done)
-	defer close(done)
-	defer s.reload.busy.Store(nil)
-	s.hangUps.Add(signals)
-
+// restart does what a SIGHUP or the death of an agent calls for. If the agents do not run,
+// it only reads labels.
+func (s *Server) restart(running bool) {
 	// The empty lines are those of the C one's log.
 	s.log.Info("\n\npmcd RESTARTED at " + time.Now().Format(time.ANSIC) + "\n")
 	var b strings.Builder
-	b.WriteByte('\n')
-	s.describeClients(&b)
-	io.WriteString(s.cfg.Report, b.String())
-	s.reloadLabels()
-	if !s.reload.running || s.stopping() {
+	b.WriteString("\nCurrent PMCD clients ...\n")
+	s.clients.describe(&b)
+	io.WriteString(s.report, b.String())
+	if s.labels.reload() {
+		s.clients.mark(wire.LabelChange)
+	}
+	if !running || s.stopping() {
 		return
 	}
 	var setup *Setup
 	if s.cfg.Reload != nil {
 		setup = s.cfg.Reload()
 	}
-	s.findDead()
+	s.agents.dropClosed()
 	if setup == nil || len(setup.Agents) == 0 {
-		s.restartTable()
+		s.agents.revive()
 	} else if err := checkSpecs(setup.Agents); err != nil {
 		s.log.Error("configuration left unchanged", "err", err)
 	} else {
-		s.replaceTable(setup)
+		s.agents.replace(setup.Agents)
+		s.entry.rules.Store(cmp.Or(setup.Access, access.Default()))
+		s.clients.readmit()
 	}
-	s.setFeatures()
+	s.agents.setFeatures()
 	if setup != nil && setup.NameSpace != nil {
-		s.names.Store(setup.NameSpace)
-		s.cfg.NameSpace = setup.NameSpace
-		s.mark(wire.NamesChange)
-	} else if s.cfg.NameSpace == nil {
-		if names, err := s.makeNames(nil); err != nil {
-			s.log.Error("names left unchanged", "err", err)
-		} else {
-			s.names.Store(names)
-		}
+		s.agents.setNames(setup.NameSpace)
+	} else if err := s.agents.renewNames(); err != nil {
+		s.log.Error("names left unchanged", "err", err)
 	}
 	b.Reset()
 	s.describeTables(&b)
-	io.WriteString(s.cfg.Report, b.String())
+	io.WriteString(s.report, b.String())
 }
 
-func (s *Server) reloadLabels() {
-	now := hostlabels.ReadSite(s.cfg.SysConfDir, s.log)
-	old := s.site.Swap(now)
-	if now.Set.JSON != old.Set.JSON || !slices.Equal(now.Set.Index, old.Set.Index) || now.HashMachine != old.HashMachine {
-		s.log.Info("labels changed", "labels", now.JSON())
-		s.mark(wire.LabelChange)
+// A reloader changes the agents, one change at a time, when they die, cannot be made or a
+// hang-up is requested. Its mutex is held during a change, and is the first to be locked.
+type reloader struct {
+	log      *slog.Logger
+	interval time.Duration // Config.RestartInterval
+	closing  <-chan struct{}
+	change   func(running bool)
+	dead     func() bool // whether agents are dead
+	missing  func() bool // whether agents in process could not be made
+
+	mu      sync.Mutex
+	running bool // agents have been started, and not stopped
+
+	hangUps atomic.Uint32                 // the requests of a hang-up so far
+	busy    atomic.Pointer[chan struct{}] // closed when the change is done; nil if there is none
+	died    chan struct{}                 // holds one if an agent died
+	asked   chan struct{}                 // holds one if a hang-up was requested
+	absent  chan struct{}                 // holds one if an agent in process could not be made
+}
+
+// init makes the channels.
+func (r *reloader) init() {
+	r.died, r.asked, r.absent = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+}
+
+// post makes a channel hold one.
+func post(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is known
 	}
 }
 
-// findDead drops agents that have closed their connections. Otherwise that is
-// noticed with their next request, or when their process has been waited for.
-func (s *Server) findDead() {
-	for _, ag := range s.agents() {
-		ag.DropClosed()
-	}
+// begin starts the agents by start.
+func (r *reloader) begin(start func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	start()
+	r.running = true
 }
 
-// restartTable starts the agents that died, or did not start.
-func (s *Server) restartTable() {
-	io.WriteString(s.cfg.Report, "Restarting any deceased agents:\n")
-	t := new(table)
-	var dead, fresh []*agent
-	for _, ag := range s.agents() {
-		if ag.Connected() {
-			t.add(ag)
-			continue
-		}
-		again, err := s.newAgent(ag.spec, ag.Index())
-		if err != nil {
-			s.log.Error("agent not started", "agent", ag.Name(), "domain", ag.spec.Domain, "err", err)
-			t.add(ag)
-			continue
-		}
-		again.Rename(ag.Name())
-		again.reviving = ag.died()
-		fmt.Fprintf(s.cfg.Report, "    %q agent\n", ag.Name())
-		t.add(again)
-		dead = append(dead, ag)
-		fresh = append(fresh, again)
-	}
-	if len(dead) == 0 {
-		io.WriteString(s.cfg.Report, "    (no agents required restarting)\n")
+// end stops the agents by stop.
+func (r *reloader) end(stop func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running = false
+	stop()
+}
+
+// reload makes a change. It counts as the given number of signals; a client that sees
+// the count finds the new agents.
+func (r *reloader) reload(signals uint32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	done := make(chan struct{})
+	r.busy.Store(&done)
+	defer close(done)
+	defer r.busy.Store(nil)
+	r.hangUps.Add(signals)
+	r.change(r.running)
+}
+
+// await makes a new client wait for the agents of a change, unless that
+// takes too long.
+func (r *reloader) await(limit time.Duration) {
+	done := r.busy.Load()
+	if done == nil {
 		return
 	}
-	io.WriteString(s.cfg.Report, "\n")
-	s.exchange(t, dead, nil, fresh)
-	s.mark(wire.RestartAgent)
-	s.seqNum.Add(1)
-}
-
-// replaceTable brings the agents and access rules of setup.
-func (s *Server) replaceTable(setup *Setup) {
-	old := s.agents()
-	kept := map[*agent]bool{}
-	same := make([]*agent, len(setup.Agents)) // by position: the agent that continues
-	for i := range setup.Agents {
-		for _, ag := range old {
-			if ag.Connected() && ag.spec.reachedAs(&setup.Agents[i]) {
-				same[i] = ag
-				kept[ag] = true
-			}
-		}
-	}
-	t := new(table)
-	var unwanted, removed, fresh []*agent
-	for i, spec := range setup.Agents {
-		if ag := same[i]; ag != nil {
-			ag.Rename(spec.Name)
-			t.add(ag)
-			continue
-		}
-		ag, err := s.newAgent(spec, t.freeIndex(kept))
-		if err != nil {
-			s.log.Error("agent not started", "agent", spec.Name, "domain", spec.Domain, "err", err)
-			continue
-		}
-		t.add(ag)
-		fresh = append(fresh, ag)
-	}
-	for _, ag := range old {
-		if kept[ag] {
-			continue
-		}
-		unwanted = append(unwanted, ag)
-		if ag.Connected() {
-			removed = append(removed, ag)
-			s.mark(wire.DropAgent)
-		}
-	}
-	s.exchange(t, unwanted, removed, fresh)
-
-	rules := setup.Access
-	if rules == nil {
-		rules = access.Default()
-	}
-	s.access.Store(rules)
-	s.clients.Lock()
-	clients := slices.Clone(s.clients.slots)
-	s.clients.Unlock()
-	for _, c := range clients {
-		if c != nil {
-			c.readmit()
-		}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-*done:
+	case <-timer.C:
+	case <-r.closing:
 	}
 }
 
-// reachedAs reports whether b is an agent that is reached as a is. Neither the
-// names nor the word notready matter.
-func (a *AgentSpec) reachedAs(b *AgentSpec) bool {
-	kind := func(s *AgentSpec) conf.Kind {
-		if s.Agent != nil || s.Open != nil {
-			return conf.DSO
-		}
-		return s.Kind
+// watch makes the changes that are called for, in goroutines that end when the server does.
+func (r *reloader) watch(g *sync.WaitGroup) {
+	g.Go(r.hangUpAsAsked)
+	if r.interval > 0 {
+		g.Go(r.restartDead)
+		g.Go(r.remakeAbsent)
 	}
-	if a.Domain != b.Domain || kind(a) != kind(b) {
-		return false
-	}
-	switch kind(a) {
-	case conf.DSO:
-		return a.Path == b.Path && a.Entry == b.Entry
-	case conf.Socket:
-		return a.Network == b.Network && a.Address == b.Address && slices.Equal(a.Args, b.Args)
-	}
-	return slices.Equal(a.Args, b.Args)
 }
 
-// exchange makes t the table, stops the unwanted agents, logs the removed ones,
-// and starts the fresh ones. Requests to these get pcp.ErrNoAgent until they are
-// up.
-func (s *Server) exchange(t *table, unwanted, removed, fresh []*agent) {
-	s.table.Store(t)
-	stopAgents(unwanted)
-	for _, ag := range removed {
-		ag.TellRemoved()
-	}
-	s.startAgents(fresh)
-	for _, ag := range fresh {
-		if ag.Connected() {
-			s.seqNum.Add(1)
-			s.mark(wire.AddAgent)
-		}
-	}
-	s.clients.Lock()
-	defer s.clients.Unlock()
-	for _, c := range s.clients.slots {
-		if c != nil {
-			c.meetMore.Store(true)
+// hangUpAsAsked serves the requests of Server.RequestHangUp.
+func (r *reloader) hangUpAsAsked() {
+	for {
+		select {
+		case <-r.asked:
+			r.log.Info("pmcd reset via pmcd.control.sighup")
+			r.reload(1)
+		case <-r.closing:
+			return
 		}
 	}
 }
@@ -251,25 +169,25 @@ const maxRetry = time.Hour
 // remakeAbsent makes agents in process that could not be made. It waits an
 // interval before it tries, and twice as long each time that some are left: the
 // log gets a few lines each time.
-func (s *Server) remakeAbsent() {
+func (r *reloader) remakeAbsent() {
 	for {
 		select {
-		case <-s.reload.absent:
-		case <-s.closing:
+		case <-r.absent:
+		case <-r.closing:
 			return
 		}
-		wait := s.cfg.RestartInterval
-		for slices.ContainsFunc(s.agents(), (*agent).absent) {
+		wait := r.interval
+		for r.missing() {
 			select {
 			case <-time.After(wait):
-			case <-s.closing:
+			case <-r.closing:
 				return
 			}
-			if !slices.ContainsFunc(s.agents(), (*agent).absent) {
+			if !r.missing() {
 				break // a hang-up made them
 			}
-			s.log.Info("Auto-restarting agents.")
-			s.restart(0)
+			r.log.Info("Auto-restarting agents.")
+			r.reload(0)
 			wait = min(2*wait, maxRetry)
 		}
 	}
@@ -277,29 +195,29 @@ func (s *Server) remakeAbsent() {
 
 // restartDead restarts agents that died, at most once an interval. An agent that
 // does not start is tried again after the next.
-func (s *Server) restartDead() {
+func (r *reloader) restartDead() {
 	var last time.Time
 	for {
 		select {
-		case <-s.reload.died:
-		case <-s.closing:
+		case <-r.died:
+		case <-r.closing:
 			return
 		}
 		if !last.IsZero() {
 			select {
-			case <-time.After(time.Until(last.Add(s.cfg.RestartInterval))):
-			case <-s.closing:
+			case <-time.After(time.Until(last.Add(r.interval))):
+			case <-r.closing:
 				return
 			}
 		}
-		if !slices.ContainsFunc(s.agents(), (*agent).died) {
+		if !r.dead() {
 			continue // another restart did it
 		}
 		last = time.Now()
-		s.log.Info("Auto-restarting agents.")
-		s.restart(0)
-		if slices.ContainsFunc(s.agents(), (*agent).died) {
-			s.agentDied()
+		r.log.Info("Auto-restarting agents.")
+		r.reload(0)
+		if r.dead() {
+			post(r.died)
 		}
 	}
 }

@@ -80,17 +80,14 @@ func (c *client) borrowOut() {
 	if len(c.out) > 0 || cap(c.out) > maxKeep {
 		return
 	}
-	if b, ok := c.s.longReplies.Get().(*[]byte); ok {
-		c.out = *b
+	if b := c.s.spares.reply(); b != nil {
+		c.out = b
 	}
 }
 
 // returnOut leaves the memory of a sent reply to other clients.
 func (c *client) returnOut() {
-	if cap(c.out) <= maxKeepJob {
-		b := c.out[:0]
-		c.s.longReplies.Put(&b)
-	}
+	c.s.spares.leaveReply(c.out)
 	c.out = nil
 }
 
@@ -149,7 +146,7 @@ func (c *client) putResult(r *request) wire.Type {
 	reply := r.result.Type()
 	if len(j.ids) > keepMetrics || len(c.out) > keepReply {
 		if len(c.out) < maxKeepJob { // with j.ids, which are those of the request
-			c.s.bigJobs.Put(j)
+			c.s.spares.leaveBig(j)
 		}
 		r.job, r.result, r.values = new(fetchJob), wire.Result{}, wire.Fetch{}
 	}

@@ -1,7 +1,6 @@
 package pmcd
 
 import (
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -50,24 +49,4 @@ func decode(p wire.PDU, body []byte) error {
 		return &malformedError{err}
 	}
 	return nil
-}
-
-// agentFor returns the agent of a domain if it can be asked, else why not;
-// unknown is the error for a domain without an agent.
-func (s *Server) agentFor(domain int, unknown pcp.Error) (*agent, error) {
-	ag := s.table.Load().byDomain[domain&pcp.MaxDomain]
-	if ag == nil {
-		return nil, unknown
-	}
-	return ag, ag.Usable()
-}
-
-// agentOf returns the agent of a domain, whether it can be asked or not, for requests that the agent's last answer
-// will do for; unknown is the error for a domain without an agent.
-func (s *Server) agentOf(domain int, unknown pcp.Error) (*agent, error) {
-	ag := s.table.Load().byDomain[domain&pcp.MaxDomain]
-	if ag == nil {
-		return nil, unknown
-	}
-	return ag, nil
 }

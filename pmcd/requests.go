@@ -8,7 +8,7 @@ import (
 )
 
 func (r *request) lookupDesc(id pcp.PMID) (pcp.Desc, error) {
-	ag, err := r.s.agentOf(id.Domain(), pcp.ErrPMID)
+	ag, err := r.s.agents.of(id.Domain(), pcp.ErrPMID)
 	if err != nil {
 		return pcp.Desc{}, err
 	}
@@ -53,7 +53,7 @@ func (r *request) instances(body []byte) (wire.PDU, error) {
 	if err := decode(&req, body); err != nil {
 		return nil, err
 	}
-	ag, err := r.s.agentOf(req.InDom.Domain(), pcp.ErrInDom)
+	ag, err := r.s.agents.of(req.InDom.Domain(), pcp.ErrInDom)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (r *request) text(body []byte) (wire.PDU, error) {
 	if err := decode(&req, body); err != nil {
 		return nil, err
 	}
-	ag, err := r.s.agentFor(pcp.PMID(req.Ident).Domain(), pcp.ErrPMID)
+	ag, err := r.s.agents.usable(pcp.PMID(req.Ident).Domain(), pcp.ErrPMID)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (r *request) labels(body []byte) (wire.PDU, error) {
 	domain := pcp.PMID(req.Ident).Domain() // the same bits as an InDom's
 	switch req.Kind {
 	case pcp.LabelContext:
-		sets, err := r.s.contextLabels(r.Client())
+		sets, err := r.s.labels.context(r.Client())
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (r *request) labels(body []byte) (wire.PDU, error) {
 	default:
 		return nil, pcp.ErrType
 	}
-	ag, err := r.s.agentFor(domain, unknown)
+	ag, err := r.s.agents.usable(domain, unknown)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (r *request) store(body []byte) (wire.PDU, error) {
 			continue
 		}
 		done[domain] = true
-		ag, err := r.s.agentFor(domain, pcp.ErrNoAgent)
+		ag, err := r.s.agents.usable(domain, pcp.ErrNoAgent)
 		if err != nil {
 			missing = missing || errors.Is(err, pcp.ErrNoAgent)
 			failed = err

@@ -28,6 +28,39 @@ type RootHelper struct {
 	silent bool // the log already reports the missing helper
 }
 
+// quiet reports whether the log already reports the missing helper, which it does after this call.
+func (h *RootHelper) quiet() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was := h.silent
+	h.silent = true
+	return was
+}
+
+// connectTo connects if the helper was started as one of the agents, as the program may be
+// about to give up the privileges that this takes.
+func (h *RootHelper) connectTo(agents *registry) {
+	if !agents.any((*agent).startedRoot) {
+		return
+	}
+	if err := h.Connect(); err != nil {
+		h.miss(agents, err)
+	}
+}
+
+// miss logs once that the helper is missing.
+func (h *RootHelper) miss(agents *registry, err error) {
+	if h.quiet() {
+		return
+	}
+	const effect = "agents get the privileges of the collector alone, and containers cannot be looked into"
+	if agents.any((*agent).isRoot) {
+		agents.log.Warn("root helper is unavailable: "+effect, "err", err)
+		return
+	}
+	agents.log.Info("no root helper is configured: " + effect)
+}
+
 // NewRootHelper returns the helper that listens at a path.
 func NewRootHelper(path string) *RootHelper {
 	client := rootproto.NewClient(path)

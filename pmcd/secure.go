@@ -28,19 +28,6 @@ func insistent(cfg *tls.Config) *tls.Config {
 	return cfg
 }
 
-// secureFeatures returns the features by which s offers TLS and requires
-// certificates.
-func (s *Server) secureFeatures() wire.Features {
-	var f wire.Features
-	if s.cfg.TLS != nil {
-		f |= wire.FeatureSecure | wire.FeatureSecureAck
-	}
-	if s.cfg.RequireClientCert {
-		f |= wire.FeatureCertReqd
-	}
-	return f
-}
-
 // remote reports whether c connects from another host, judging by its address.
 func (c *client) remote() bool {
 	if c.unix {
@@ -54,12 +41,12 @@ func (c *client) remote() bool {
 // if the client asks for it.
 func (c *client) secure(wanted wire.Features) error {
 	if wanted&wire.FeatureSecure == 0 {
-		if c.s.cfg.RequireClientCert && c.remote() {
+		if c.s.entry.requireCert && c.remote() {
 			return c.refuse(fmt.Errorf("client does not want TLS: %w", pcp.ErrNeedClientCert))
 		}
 		return nil
 	}
-	cfg := c.s.cfg.TLS
+	cfg := c.s.entry.tlsFor(wanted)
 	ack := wanted&wire.FeatureSecureAck != 0
 	// The Unix socket already identifies the client. PCP's library then does not
 	// begin TLS (secureconnect.c: __pmSecureClientHandshake).
@@ -74,9 +61,6 @@ func (c *client) secure(wanted wire.Features) error {
 	}
 	if c.shaken {
 		return c.refuse(fmt.Errorf("client wants TLS, after its handshake: %w", pcp.ErrIPC))
-	}
-	if c.s.cfg.RequireClientCert || wanted&wire.FeatureCertReqd != 0 {
-		cfg = c.s.tlsInsistent
 	}
 	if ack {
 		if err := c.send(&wire.Error{}); err != nil {

@@ -18,7 +18,7 @@ import (
 
 // start is the life of a client's first goroutine.
 func (c *client) start() {
-	defer c.s.clientDone()
+	defer c.s.clients.done()
 	if err := c.handshake(); err != nil {
 		c.end(c.req, err)
 		return
@@ -53,9 +53,9 @@ func (c *client) serve(r *request, reply wire.PDU, err error) {
 // agents, any other request with pcp.ErrAgain, and a client that leaves is
 // forgotten.
 func (c *client) takeOver() {
-	c.s.clients.running.Add(1)
+	c.s.clients.more()
 	go func() {
-		defer c.s.clientDone()
+		defer c.s.clients.done()
 		old := c.req
 		r := old.successor()
 		c.req = r
@@ -106,9 +106,7 @@ func (c *client) answer(r *request, reply wire.PDU, err error) error {
 	if errors.As(err, &w) || errors.As(err, &d) {
 		return err
 	}
-	if c.s.debugging(DebugIO) {
-		c.s.debugRequest(c, r.pdu, err)
-	}
+	c.s.journal.request(c, r.pdu, err)
 	return c.send(&wire.Error{Code: pcp.Code(err)})
 }
 
@@ -165,7 +163,7 @@ func (c *client) setProfile(body []byte) error {
 		return pcp.ErrAgain
 	}
 	more := len(body) - old.size
-	if c.profileBytes+more > maxProfileBytes || !c.s.roomForProfile(c.profileBytes, more) {
+	if c.profileBytes+more > maxProfileBytes || !c.s.clients.roomForProfile(c.profileBytes, more) {
 		return pcp.ErrTooBig
 	}
 	profile := backend.Everything
@@ -186,7 +184,7 @@ func (c *client) meetAgents() {
 	if len(c.pub.Attrs) == 0 || c.denied() == access.OpAll {
 		return
 	}
-	for _, ag := range c.s.agents() {
+	for _, ag := range c.s.agents.list() {
 		if !c.req.Meet(ag.Agent) {
 			c.meetMore.Store(true)
 		}
@@ -205,7 +203,7 @@ func (c *client) end(r *request, err error) {
 	}
 	switch {
 	case err == nil, errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), peercred.IsReset(err):
-		c.s.trace("client left", c)
+		c.s.journal.client("client left", c)
 	default:
 		kind := "dropped " + strconv.Itoa(int(pcp.Code(err)))
 		c.s.lines.write(slog.LevelWarn, kind, "client dropped", "client", c.name, "err", err)
@@ -230,7 +228,7 @@ func (c *client) leave(r *request) {
 		return // see takeOver
 	}
 	c.depart()
-	c.s.forget(c)
+	c.s.clients.forget(c)
 	c.releaseJob(r)
 }
 
@@ -242,10 +240,5 @@ func (c *client) releaseJob(r *request) {
 	j.ids = nil
 	j.fetch.Forget()
 	j.out, c.out = c.out[:0], nil
-	c.s.smallJobs.Put(j)
-}
-
-// debugRequest shows the outcome of a request.
-func (s *Server) debugRequest(c *client, t wire.Type, err error) {
-	s.log.Info("request", "client", c.pub.ID, "pdu", t.String(), "status", pcp.Code(err))
+	c.s.spares.leaveSmall(j)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -30,47 +29,8 @@ func (s *Server) WriteStatus(w io.Writer) error {
 
 // describeTables writes the tables of agents and of access rules.
 func (s *Server) describeTables(b *strings.Builder) {
-	b.WriteString("\nactive agent dom   pid  in out ver protocol parameters\n" +
-		"============ === ===== === === === ======== ==========\n")
-	for _, ag := range s.agents() {
-		if ag.Connected() {
-			ag.Describe(b)
-		}
-	}
-	b.WriteByte('\n')
-	b.WriteString(s.access.Load().Describe())
-	b.WriteByte('\n')
-}
-
-// describeClients writes the table of clients. It shows their addresses only and
-// does not ask a name server.
-func (s *Server) describeClients(b *strings.Builder) {
-	b.WriteString("Current PMCD clients ...\n")
-	s.listClients(b)
-}
-
-// listClients writes the table itself.
-func (s *Server) listClients(b *strings.Builder) {
-	b.WriteString("     fd  client connection from                    ipc ver  operations denied\n" +
-		"     ==  ========================================  =======  =================\n")
-	s.clients.Lock()
-	defer s.clients.Unlock()
-	for _, c := range s.clients.slots {
-		if c == nil {
-			continue
-		}
-		fmt.Fprintf(b, "    %3s  %-40.40s  %7d", descriptorOf(c.conn), c.from(), wire.PDUVersion)
-		if deny := c.denied(); deny != 0 {
-			b.WriteString("  ")
-			if deny&access.OpFetch != 0 {
-				b.WriteString("fetch ")
-			}
-			if deny&access.OpStore != 0 {
-				b.WriteString("store ")
-			}
-		}
-		b.WriteByte('\n')
-	}
+	s.agents.describe(b)
+	b.WriteString(s.entry.rules.Load().Describe())
 	b.WriteByte('\n')
 }
 
@@ -92,6 +52,6 @@ func describeListener(b *strings.Builder, ln net.Listener) {
 func (s *Server) DumpClients() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", time.Now().Format(time.ANSIC))
-	s.listClients(&b)
-	io.WriteString(s.cfg.Report, b.String())
+	s.clients.describe(&b)
+	io.WriteString(s.report, b.String())
 }

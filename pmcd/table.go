@@ -10,10 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmcd/internal/backend"
-	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/pmns"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // An agent is one row of the server's table.
@@ -30,6 +27,12 @@ func (a *agent) absent() bool { return a.spec.Kind == conf.DSO && !a.Connected()
 
 // died reports whether a, or the agent in whose place it is, was up once.
 func (a *agent) died() bool { return !a.Connected() && (a.reviving || a.WasUp()) }
+
+// isRoot reports whether a is the agent of domain 1, the helper.
+func (a *agent) isRoot() bool { return a.spec.Domain == backend.RootDomain }
+
+// startedRoot reports whether a is the helper, and runs.
+func (a *agent) startedRoot() bool { return a.isRoot() && a.Connected() }
 
 // A table is the agents that a server has at a time. It does not change once
 // clients see it; a reload replaces it.
@@ -68,8 +71,6 @@ func (t *table) freeIndex(keep map[*agent]bool) int {
 	}
 }
 
-func (s *Server) agents() []*agent { return s.table.Load().list }
-
 // checkSpecs returns an error if the agents cannot be in one table. Any number
 // can have the same name.
 func checkSpecs(specs []AgentSpec) error {
@@ -86,37 +87,6 @@ func checkSpecs(specs []AgentSpec) error {
 	return nil
 }
 
-// newAgent makes an agent. It does not start its process.
-func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
-	impl := spec.Agent
-	var broken error // why an agent in process cannot be made
-	if impl == nil && spec.Open != nil {
-		impl, broken = open(spec.Open, s)
-	}
-	if impl != nil || broken != nil {
-		spec.Kind = conf.DSO
-	}
-	ag := &agent{spec: spec}
-	line := conf.Agent{Name: spec.Name, Domain: spec.Domain, Transport: spec.Transport}
-	switch {
-	case broken != nil:
-		attrs := []any{"agent", spec.Name, "domain", spec.Domain}
-		if spec.Path != "" {
-			attrs = append(attrs, "dso", spec.Path)
-		}
-		s.log.Error("agent not started", append(attrs, "err", broken)...)
-		ag.Agent = backend.NewAbsent(s.backend, line, index)
-		s.missAgent()
-	case impl != nil:
-		ag.Agent = backend.NewLocal(s.backend, line, index, impl)
-	case spec.Kind == conf.Pipe || spec.Kind == conf.Socket:
-		ag.Agent = backend.NewRemote(s.backend, line, index)
-	default:
-		return nil, fmt.Errorf("agent %s: not in process, and no command or address", spec.Name)
-	}
-	return ag, nil
-}
-
 // open makes an agent in process. A panic is returned as an error.
 func open(make func(*Server) (pmda.Agent, error), s *Server) (a pmda.Agent, err error) {
 	defer func() {
@@ -129,59 +99,6 @@ func open(make func(*Server) (pmda.Agent, error), s *Server) (a pmda.Agent, err 
 		err = errors.New("there is no agent")
 	}
 	return a, err
-}
-
-// makeNames returns those of given, or if that is nil of the agents in process.
-func (s *Server) makeNames(given *pmns.Tree) (*pmns.Tree, error) {
-	if given != nil {
-		return given, nil
-	}
-	names := pmns.New()
-	for _, ag := range s.agents() {
-		if t := ag.NameSpace(); t != nil {
-			if err := names.Merge(t); err != nil {
-				return nil, fmt.Errorf("names of agent %s: %w", ag.spec.Name, err)
-			}
-		}
-	}
-	return names, nil
-}
-
-// setFeatures sets the features that clients may ask for. Containers are one only
-// if there is a helper to ask about them, or an agent that knows them.
-func (s *Server) setFeatures() {
-	features := wire.FeatureDescs | wire.FeatureLabels | wire.FeatureHighRes
-	if s.cfg.Root != nil {
-		features |= wire.FeatureContainer
-	}
-	for _, ag := range s.agents() {
-		if ag.Connected() {
-			features |= ag.Features() & wire.FeatureContainer
-		}
-	}
-	s.features.Store(uint32(features))
-}
-
-// startAgents starts those of agents that are in processes at the same time, but that of
-// backend.RootDomain before the others; those that do not come up are logged and left
-// out.
-func (s *Server) startAgents(agents []*agent) {
-	var starting sync.WaitGroup
-	start := func(root bool) {
-		for _, ag := range agents {
-			if (ag.spec.Domain == backend.RootDomain) == root {
-				starting.Go(ag.Start)
-			}
-		}
-		starting.Wait()
-	}
-	start(true)
-	start(false)
-	for _, ag := range agents {
-		if ag.spec.Kind == conf.DSO && !ag.absent() {
-			s.events.Add(trace.Event{Kind: trace.AddAgent, Who: ag.spec.Domain, P1: -1, P2: -1})
-		}
-	}
 }
 
 // stopAgents stops agents, and last the agent that ends the processes of others.
@@ -197,4 +114,25 @@ func stopAgents(agents []*agent) {
 	}
 	stop(false)
 	stop(true)
+}
+
+// reachedAs reports whether b is an agent that is reached as a is. Neither the
+// names nor the word notready matter.
+func (a *AgentSpec) reachedAs(b *AgentSpec) bool {
+	kind := func(s *AgentSpec) conf.Kind {
+		if s.Agent != nil || s.Open != nil {
+			return conf.DSO
+		}
+		return s.Kind
+	}
+	if a.Domain != b.Domain || kind(a) != kind(b) {
+		return false
+	}
+	switch kind(a) {
+	case conf.DSO:
+		return a.Path == b.Path && a.Entry == b.Entry
+	case conf.Socket:
+		return a.Network == b.Network && a.Address == b.Address && slices.Equal(a.Args, b.Args)
+	}
+	return slices.Equal(a.Args, b.Args)
 }
