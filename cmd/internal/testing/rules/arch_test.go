@@ -55,6 +55,7 @@ var floors = map[string]int{
 	"cmd/internal/rules":             6,
 	"cmd/internal/reports":           6,
 	"cmd/internal/screen":            6,
+	"cmd/internal/screen/internal":   5, // shared by its commands
 	"cmd/internal/exchange":          6,
 	"cmd/internal/serve":             6,
 	"cmd/internal/agents":            6,

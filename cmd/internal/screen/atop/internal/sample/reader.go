@@ -1,13 +1,13 @@
 package sample
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/screen/internal/metrics"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -57,22 +57,13 @@ func (r *reader) metric(name string) metric {
 
 // lookup finds identifiers and descriptors of all metrics. Missing metrics have no values.
 func (r *reader) lookup(ctx context.Context) error {
-	ids, err := r.c.LookupName(ctx, r.names...)
-	if err != nil && !errors.Is(err, pcp.ErrName) || len(ids) != len(r.names) {
-		return fmt.Errorf("pmLookupName: %w", cmp.Or(err, error(pcp.ErrName)))
+	descs, err := metrics.Find(ctx, r.c, r.names)
+	if err != nil {
+		return fmt.Errorf("pmLookupName: %w", err)
 	}
-	r.ids, r.descs, r.found = ids, make([]pcp.Desc, len(ids)), make([]found, len(ids))
-	for i, id := range ids {
-		r.descs[i].PMID = pcp.PMIDNull
-		if id == pcp.PMIDNull {
-			continue
-		}
-		desc, err := r.c.LookupDesc(ctx, id)
-		if err != nil {
-			r.ids[i] = pcp.PMIDNull
-			continue
-		}
-		r.descs[i] = desc
+	r.ids, r.descs, r.found = make([]pcp.PMID, len(descs)), descs, make([]found, len(descs))
+	for i := range descs {
+		r.ids[i] = descs[i].PMID
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/screen/internal/metrics"
 )
 
 // snapshot makes one of the columns.
@@ -168,7 +170,7 @@ func (s *Sampler) name(ctx context.Context, c *column, inst int32) (string, erro
 		}
 	} else {
 		all, err := s.c.InstanceNames(ctx, indom)
-		if lost(ctx, err) {
+		if metrics.Lost(ctx, err) {
 			return "", err
 		}
 		for id, name := range all {

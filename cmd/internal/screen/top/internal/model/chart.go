@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/screen/internal/metrics"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -61,7 +62,7 @@ func (s *Sampler) resolveCharts(ctx context.Context) error {
 				err = ch.err
 			}
 		}
-		if lost(ctx, err) {
+		if metrics.Lost(ctx, err) {
 			return err
 		}
 		if ch.err = err; errors.Is(err, pcp.ErrName) {

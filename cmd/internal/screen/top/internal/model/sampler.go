@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/screen/internal/metrics"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -152,11 +153,6 @@ func (s *Sampler) textAtStart(ctx context.Context, name string) string {
 	return text
 }
 
-// lost reports whether an error means that the connection is gone.
-func lost(ctx context.Context, err error) bool {
-	return err != nil && (ctx.Err() != nil || errors.Is(err, pcp.ErrIPC) || errors.Is(err, pcp.ErrTimeout))
-}
-
 // resolve looks up the names and descriptors of the metrics of some groups.
 func (s *Sampler) resolve(ctx context.Context, need Group) error {
 	need &^= s.resolved
@@ -169,27 +165,9 @@ func (s *Sampler) resolve(ctx context.Context, need Group) error {
 			names = append(names, table[m].names...)
 		}
 	}
-	ids, err := s.c.LookupName(ctx, names...)
-	if lost(ctx, err) {
+	descs, err := metrics.Find(ctx, s.c, names)
+	if metrics.Lost(ctx, err) {
 		return err
-	}
-	var known []pcp.PMID
-	for _, id := range ids {
-		if id != pcp.PMIDNull {
-			known = append(known, id)
-		}
-	}
-	descs := map[pcp.PMID]pcp.Desc{}
-	if len(known) > 0 {
-		list, err := s.c.LookupDescs(ctx, known...)
-		if lost(ctx, err) {
-			return err
-		}
-		for i, d := range list {
-			if d.PMID != pcp.PMIDNull {
-				descs[known[i]] = d
-			}
-		}
 	}
 	called := new([numMetrics]string)
 	if s.called != nil {
@@ -204,16 +182,15 @@ func (s *Sampler) resolve(ctx context.Context, need Group) error {
 		c := &s.cols[m]
 		*c = column{kind: spec.kind, name: spec.names[0], id: pcp.PMIDNull, err: missing, factor: 1}
 		for _, name := range spec.names {
-			id := pcp.PMIDNull
-			if i < len(ids) {
-				id = ids[i]
+			d := pcp.Desc{PMID: pcp.PMIDNull}
+			if i < len(descs) {
+				d = descs[i]
 			}
 			i++
-			d, ok := descs[id]
-			if c.id != pcp.PMIDNull || !ok || (spec.kind == text) != (d.Type == pcp.TypeString) {
+			if c.id != pcp.PMIDNull || d.PMID == pcp.PMIDNull || (spec.kind == text) != (d.Type == pcp.TypeString) {
 				continue
 			}
-			c.name, c.id, c.desc, c.err = name, id, d, pcp.ErrValue
+			c.name, c.id, c.desc, c.err = name, d.PMID, d, pcp.ErrValue
 			c.factor = baseFactor(d.Units)
 			if c.kind == rate && d.Sem != pcp.SemCounter {
 				c.kind = instant // a rate already
