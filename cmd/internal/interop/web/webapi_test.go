@@ -43,12 +43,12 @@ func webDifferences() map[string]webDifference {
 		"port":     {words: "A port of more than 65535"},
 		"novalue":  {words: "A metric without a value has the value `null`", drop: regexp.MustCompile(`"value": "?[^,\n]*`)},
 		"unnamed":  {words: "Values of instances that have no name"},
-		"context":  {words: "What is given as a context and is not a number"},
+		"context":  {words: "A context that is not a number"},
 		"labels":   {words: "Labels are always those of all levels", drop: regexp.MustCompile(`(?s)"(labels": \{[^}]*\}|series": "[0-9a-f]*")|\[[a-z]+="[^\n]*\]`)},
 		"text":     {words: "Text that is not ASCII"},
 		"name":     {words: "A derived metric needs a name that a metric can have"},
 		"lastline": {words: "The last definition of a body needs no newline"},
-		"mixed":    {words: "A scrape of which a metric is unknown"},
+		"mixed":    {words: "A scrape with an unknown metric"},
 	}
 }
 
