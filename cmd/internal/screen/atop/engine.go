@@ -67,36 +67,23 @@ const endOfArchive = 1
 
 // open opens the source and reads the metadata needed before the first sample. It prints errors.
 func (e *engine) open(ctx context.Context, o *source.Options, hot bool) (ok bool) {
-	name := o.Host()
+	name := o.Source()
 	e.raw = e.raw || o.FromArchive()
+	e.local = !o.FromArchive() && (o.Local || name == "local:" || name == "localhost")
 	var err error
-	switch {
-	case o.FromArchive():
-		name = o.Archives[0]
-		var a *pmapi.ArchiveContext
-		if a, err = o.OpenArchive(name); err == nil {
-			e.c = a.Context
-		} else if e.env.Classic() {
-			e.env.Errorf("Cannot open archive \"%s\": %s", name, cli.ErrText(err))
-		} else {
+	if e.c, err = o.Open(ctx, name); err != nil {
+		switch {
+		case o.FromArchive() && !e.env.Classic():
 			o.CannotOpen(name, err)
-		}
-	case o.Local:
-		e.local = true
-		if e.c, err = o.OpenLocal(ctx); err != nil {
+		case o.FromArchive():
+			e.env.Errorf("Cannot open archive \"%s\": %s", name, cli.ErrText(err))
+		case o.Local:
 			e.env.Errorf("Cannot make standalone connection on localhost: %s", cli.ErrText(err))
+		case e.env.Classic():
+			e.env.Errorf("Cannot connect to pmcd on host \"%s\": %s", name, cli.ErrText(err))
+		default:
+			o.CannotConnect(name, err)
 		}
-	default:
-		e.local = name == "local:" || name == "localhost"
-		if e.c, err = o.Dial(ctx, name); err != nil {
-			if e.env.Classic() {
-				e.env.Errorf("Cannot connect to pmcd on host \"%s\": %s", name, cli.ErrText(err))
-			} else {
-				o.CannotConnect(name, err)
-			}
-		}
-	}
-	if err != nil {
 		e.env.Flush()
 		return false
 	}

@@ -22,17 +22,7 @@ func (r *Report) Connect(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if r.Archive {
-		var a *pmapi.ArchiveContext
-		if a, err = r.Options.OpenArchive(r.Source); err == nil {
-			r.Context = a.Context
-		}
-	} else if r.Options.Local {
-		r.Context, err = r.Options.OpenLocal(ctx)
-	} else {
-		r.Context, err = r.Options.Dial(ctx, r.Source)
-	}
-	if err != nil {
+	if r.Context, err = r.Options.Open(ctx, r.Source); err != nil {
 		switch {
 		case r.Env.Classic():
 			return err
@@ -72,11 +62,7 @@ func (r *Report) chooseSource() error {
 	case r.Settings["source"] != "" && r.Settings["source"] != "local:":
 		o.AddHost(r.Settings["source"])
 	}
-	if r.Archive = o.FromArchive(); r.Archive {
-		r.Source = o.Archives[0]
-		return nil
-	}
-	r.Source = o.Host()
+	r.Archive, r.Source = o.FromArchive(), o.Source()
 	if !o.Local {
 		return nil
 	}

@@ -88,22 +88,9 @@ func open(ctx context.Context, env *cli.Env, o *source.Options, kind Kind) (m *M
 	if m.delta == 0 {
 		m.delta = defaultInterval
 	}
-	name := o.Host()
+	name := o.Source()
 	var err error
-	switch {
-	case m.Archive:
-		name = o.Archives[0]
-		var a *pmapi.ArchiveContext
-		if a, err = o.OpenArchive(name); err == nil {
-			m.c = a.Context
-		}
-	case o.Local:
-		name = "None"
-		m.c, err = o.OpenLocal(ctx)
-	default:
-		m.c, err = o.Dial(ctx, name)
-	}
-	if err != nil {
+	if m.c, err = o.Open(ctx, name); err != nil {
 		switch {
 		case !kind.Blank || env.Classic() || o.Local:
 		case m.Archive:

@@ -164,34 +164,44 @@ func (o *Options) AddDerived(t *pmns.Tree) { o.sources.AddDerived(t) }
 // Connect opens a context on the source that the options name, with the message
 // that most tools print if it fails.
 func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
-	name := o.Host()
+	return o.ConnectTo(ctx, o.Source(), "make standalone connection on localhost")
+}
+
+// Source returns the name of the source that the options name: that of an archive or of a host.
+func (o *Options) Source() string {
 	if o.FromArchive() {
-		name = o.Archives[0]
+		return o.Archives[0]
 	}
-	return o.ConnectTo(ctx, name, "make standalone connection on localhost")
+	return o.Host()
+}
+
+// Open opens a context on a source of the kind that the options name. It does not print its error.
+func (o *Options) Open(ctx context.Context, name string) (*pmapi.Context, error) {
+	switch {
+	case o.FromArchive():
+		a, err := o.OpenArchive(name)
+		if err != nil {
+			return nil, err
+		}
+		return a.Context, nil
+	case o.Local:
+		return o.OpenLocal(ctx)
+	}
+	return o.Dial(ctx, name)
 }
 
 // ConnectTo is Connect, for a source of the kind that the options name and with that
 // name, which an argument may have given. The message about a local context names the
 // action that is not possible in the words of local.
 func (o *Options) ConnectTo(ctx context.Context, name, local string) (*pmapi.Context, error) {
-	if o.FromArchive() {
-		c, err := o.OpenArchive(name)
-		if err != nil {
-			o.CannotOpen(name, err)
-			return nil, err
-		}
-		return c.Context, nil
-	}
-	if o.Local {
-		c, err := o.OpenLocal(ctx)
-		if err != nil {
-			o.env.Fatalf("Cannot %s: %s", local, cli.ErrText(err))
-		}
-		return c, err
-	}
-	c, err := o.Dial(ctx, name)
-	if err != nil {
+	c, err := o.Open(ctx, name)
+	switch {
+	case err == nil:
+	case o.FromArchive():
+		o.CannotOpen(name, err)
+	case o.Local:
+		o.env.Fatalf("Cannot %s: %s", local, cli.ErrText(err))
+	default:
 		o.CannotConnect(name, err)
 	}
 	return c, err
