@@ -26,7 +26,7 @@ type ServeOptions struct {
 	// the agent is not an AttributeReceiver, so that [Client.Attrs] has them.
 	Attributes bool
 
-	// Help, such as a file of help (pmda/help), is asked for help texts first.
+	// Help, such as installed help files, is asked for help texts first.
 	// The agent is asked for those that Help does not have. It may be nil.
 	Help Texter
 }

@@ -64,3 +64,69 @@ func TestCitedFunctions(t *testing.T) {
 		t.Errorf("%d functions are named, which are too few: does the expression still fit?", found)
 	}
 }
+
+// formerRoots are folders that the root once had.
+var formerRoots = []string{"bench", "conformance", "tool"}
+
+// noPaths are names in comments and pages that look like paths of the repository: examples, tags and
+// files of an installation.
+var noPaths = []string{
+	"cmd/internal/SUBJECT/NAME", "cmd/internal/live/example/example.go", "cmd/vX.Y.Z", "config/pmda", "config/pmlogrewrite",
+	"internal/agent/example", "internal/agent/example/builtin.go", "internal/agent/linux/example.go", "mmv/batch", "pmcd/pacct",
+}
+
+// TestCitedPaths checks that each path of the repository that a comment or a page names exists, from the root or
+// from a folder above the file that names it.
+func TestCitedPaths(t *testing.T) {
+	roots := formerRoots
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			roots = append(roots, e.Name())
+		}
+	}
+	named := regexp.MustCompile(`(?:^|[^\w/.$~:{<>@-])(?:\./)?((?:` + strings.Join(roots, "|") + `)/[\w./-]*\w)`)
+	exists := func(name, from string) bool {
+		for dir := filepath.Dir(from); ; dir = filepath.Dir(dir) {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return true
+			}
+			if dir == "." {
+				return slices.Contains(noPaths, name)
+			}
+		}
+	}
+	found := 0
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "vendor"):
+			return filepath.SkipDir
+		}
+		for _, p := range prose(t, path) {
+			for _, m := range named.FindAllStringSubmatchIndex(p.text, -1) {
+				name := p.text[m[2]:m[3]]
+				found++
+				if exists(name, path) {
+					continue
+				}
+				// A name of a package, as in pmcd/conf.Agent.
+				if i := strings.LastIndexByte(name, '.'); i > 0 && i+1 < len(name) && name[i+1] >= 'A' && name[i+1] <= 'Z' && exists(name[:i], path) {
+					continue
+				}
+				t.Errorf("%s:%d: there is no %s", path, p.line+strings.Count(p.text[:m[2]], "\n"), name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 300 {
+		t.Errorf("%d paths are named, which are too few: does the expression still fit?", found)
+	}
+}
