@@ -263,3 +263,34 @@ func TestCheckWrapped(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReadmeCounts checks the table of README that counts the lines of the lists.
+func TestReadmeCounts(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[mode][]int)
+	for i, name := range []string{"candidates.list", "must-pass.list", "long.list"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := parseList(strings.NewReader(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range list {
+			for len(counts[test.mode]) <= i {
+				counts[test.mode] = append(counts[test.mode], 0)
+			}
+			counts[test.mode][i]++
+		}
+	}
+	for m, n := range counts {
+		row := fmt.Sprintf("| %s | %d | %d | %d |", m, n[0], n[1], n[2])
+		if !strings.Contains(string(readme), row) {
+			t.Errorf("README.md lacks the row %q", row)
+		}
+	}
+}
