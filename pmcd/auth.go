@@ -153,42 +153,24 @@ func (c *client) become(ex access.Exchange) error {
 // admitAccount applies the access rules for users and groups, once the identity
 // of the client is final.
 func (c *client) admitAccount() error {
-	c.admitted.Lock()
-	defer c.admitted.Unlock()
-	if c.admitted.access == nil {
-		return nil // new rules have ended it
-	}
-	c.admitted.identified = true
+	var who *access.User
 	if user, ok := c.pub.Attrs[wire.AttrUserID]; ok {
 		uid, err1 := strconv.Atoi(user)
 		gid, err2 := strconv.Atoi(c.pub.Attrs[wire.AttrGroupID])
 		if err1 == nil && err2 == nil {
-			c.admitted.who = &access.User{UID: uid, GID: gid}
+			who = &access.User{UID: uid, GID: gid}
 		}
 	}
-	return c.admitAccountLocked()
+	return c.admission.identify(who)
 }
 
 // denyAll denies a client all operations, and keeps the connection, as in C: its
 // requests are refused, until the rules change.
 func (c *client) denyAll(why error) error {
-	c.deny.Store(uint32(access.OpAll))
+	c.admission.denyAll()
 	c.s.lines.write(slog.LevelWarn, "denied", "client denied everything", "client", c.name, "user", c.pub.Attrs[wire.AttrUserName],
 		"uid", c.pub.Attrs[wire.AttrUserID], "err", why)
 	return c.send(&wire.Error{Code: pcp.Code(why)})
-}
-
-// admitAccountLocked is admitAccount for a client that was admitted by its host.
-// Called with c.admitted held.
-func (c *client) admitAccountLocked() error {
-	if c.admitted.who == nil && c.s.entry.credsRequired() {
-		return fmt.Errorf("the client has not authenticated: %w", pcp.ErrPermission)
-	}
-	if err := c.admitted.access.AdmitUser(&c.admitted.Admission, c.admitted.who); err != nil {
-		return err
-	}
-	c.deny.Store(uint32(c.admitted.Deny))
-	return nil
 }
 
 // attempt makes a part of an exchange that may reveal whether a password is right.

@@ -4,12 +4,10 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-pcp/pcp/internal/peercred"
-	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/pmda"
@@ -36,28 +34,17 @@ type client struct {
 	container atomic.Value // its name, a string; shared
 	meetMore  atomic.Bool  // there may be others that want to; shared
 
-	admitted struct {
-		sync.Mutex
-		access *access.Rules // that counts the client; nil before and after
-		access.Admission
-		identified bool         // the identity is known, and does not change
-		who        *access.User // nil if it is not a user of this host
-	}
-	deny     atomic.Uint32 // access.Ops; shared
-	expelled atomic.Int32  // the pcp.Error with which new rules end it; shared
+	admission admission // shared
 
 	// changes are state bits not yet sent to the client. Shared.
 	changes atomic.Uint32
 
-	profiles     map[int32]clientProfile
-	profileBytes int
+	profiles profiles
 
 	req   *request
 	first request // req, until an agent hangs
 
-	pass   pass // for the server's gate
-	inGate bool // the present request passed it
-	body   int  // the request's length
+	turn turn // at the server's gate
 
 	out      []byte
 	tail     []byte // to be sent after out
@@ -68,9 +55,10 @@ type client struct {
 func newClient(s *Server, conn net.Conn, id, number int) *client {
 	c := &client{
 		s: s, conn: conn, stream: conn, number: number, started: time.Now(),
-		pub:      pmda.Client{ID: id, Attrs: map[wire.AttrKey]string{}},
-		profiles: map[int32]clientProfile{},
+		pub:  pmda.Client{ID: id, Attrs: map[wire.AttrKey]string{}},
+		turn: turn{gate: s.gate, memory: &s.memory},
 	}
+	c.admission.entry, c.admission.noted = &s.entry, c.noteAdmission
 	c.rd.conn = conn
 	c.pdus = wire.NewReader(&c.rd)
 	c.pdus.Max = s.cfg.MaxPDU
@@ -152,6 +140,3 @@ func (c *client) next() (wire.Header, []byte, error) {
 	}
 	return h, body, err
 }
-
-// denied are the operations that c may not do.
-func (c *client) denied() access.Ops { return access.Ops(c.deny.Load()) }

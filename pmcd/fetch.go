@@ -19,7 +19,7 @@ type fetchJob struct {
 }
 
 // fetch asks agents for values. They are merged when the reply is sent.
-func (r *request) fetch(highRes bool, body []byte, profiles map[int32]clientProfile) (wire.PDU, error) {
+func (r *request) fetch(highRes bool, body []byte, profiles *profiles) (wire.PDU, error) {
 	req := &r.values
 	req.HighRes = highRes
 	j := r.job
@@ -49,7 +49,7 @@ func (r *request) fetch(highRes bool, body []byte, profiles map[int32]clientProf
 const fetchHead = 16
 
 // decodeFetch decodes a request into r.values and returns its profile.
-func (r *request) decodeFetch(body []byte, profiles map[int32]clientProfile) (*pcp.Profile, error) {
+func (r *request) decodeFetch(body []byte, profiles *profiles) (*pcp.Profile, error) {
 	req := &r.values
 	if err := decode(req, body); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (r *request) decodeFetch(body []byte, profiles map[int32]clientProfile) (*p
 	if len(req.PMIDs) > maxMetrics {
 		return nil, pcp.ErrTooBig
 	}
-	profile := profiles[req.Context].profile
+	profile := profiles.of(req.Context)
 	if profile == nil {
 		return nil, pcp.ErrNoProfile
 	}
@@ -124,9 +124,4 @@ func (j *fetchJob) merge() []pcp.ValueSet {
 		j.where[p.PMIDs[0].Domain()] = 0
 	}
 	return j.merged
-}
-
-type clientProfile struct {
-	profile *pcp.Profile
-	size    int
 }

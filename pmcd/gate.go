@@ -57,6 +57,45 @@ type pass struct {
 	since  time.Time     // when it got its place
 }
 
+// A turn is the client's side of the gate: whether its present request passed it. Only the
+// client's goroutine uses it.
+type turn struct {
+	gate   *gate
+	memory *memoryLimit
+	pass   pass
+	inside bool // the present request passed the gate
+	body   int  // the request's length
+}
+
+// enter waits for the client's turn if the request is heavy: by its own length, or that of the
+// last reply.
+func (t *turn) enter(body, lastReply int, closing <-chan struct{}) {
+	if body < heavyRequest && lastReply < heavyReply {
+		return
+	}
+	t.inside, t.body = true, body
+	t.memory.hold(2 * body)
+	t.gate.enter(&t.pass, closing)
+}
+
+// leave lets others work, after a request that was answered with so many
+// bytes.
+func (t *turn) leave(reply int) {
+	if !t.inside {
+		return
+	}
+	t.inside = false
+	t.gate.leave(&t.pass, t.body+reply)
+	t.memory.hold(-2 * t.body)
+}
+
+// sending adds n, which may be negative, to the bytes that wait for the client to
+// take them.
+func (t *turn) sending(n int) {
+	t.memory.hold(n)
+	t.gate.sending(n)
+}
+
 func newGate() *gate {
 	return &gate{places: max(1, runtime.GOMAXPROCS(0)-1), lease: gateLease, maxPending: maxPending}
 }

@@ -60,58 +60,20 @@ func (c *client) admit() error {
 	if c.s.clients.tooMany() {
 		return pcp.ErrConnLimit
 	}
-	c.admitted.Lock()
-	defer c.admitted.Unlock()
-	return c.admitLocked()
+	return c.admission.admit(c.conn.RemoteAddr(), c.unix)
 }
 
-// admitLocked is called with c.admitted held.
-func (c *client) admitLocked() error {
-	rules := c.s.entry.rules.Load()
-	ad, err := rules.Admit(c.conn.RemoteAddr(), c.unix)
-	if err != nil {
-		return err
-	}
-	c.admitted.access, c.admitted.Admission = rules, ad
-	c.deny.Store(uint32(ad.Deny))
+// noteAdmission logs, if asked to, that the rules admit the client's host.
+func (c *client) noteAdmission(denied access.Ops) {
 	if c.s.debugging(DebugAccess) {
-		c.s.log.Info("client admitted", "client", c.name, "number", c.number, "denied", ad.Deny)
+		c.s.log.Info("client admitted", "client", c.name, "number", c.number, "denied", denied)
 	}
-	if c.admitted.identified {
-		return c.admitAccountLocked()
-	}
-	return nil
 }
 
 // readmit applies new access rules to an admitted client. If they refuse it,
 // readmit wakes the client's own goroutine, which sends the refusal.
 func (c *client) readmit() {
-	c.admitted.Lock()
-	defer c.admitted.Unlock()
-	if c.admitted.access == nil || c.admitted.access == c.s.entry.rules.Load() {
-		return
-	}
-	c.admitted.access.Leave(c.admitted.Admission)
-	c.admitted.access = nil
-	if err := c.admitLocked(); err != nil {
-		if c.admitted.access != nil { // its host is admitted, but not its account
-			c.admitted.access.Leave(c.admitted.Admission)
-			c.admitted.access = nil
-		}
-		c.deny.Store(uint32(access.OpAll))
-		c.expelled.Store(int32(pcp.Code(err)))
-		c.conn.SetReadDeadline(time.Unix(1, 0))
-	}
-}
-
-// depart undoes what admit counted.
-func (c *client) depart() {
-	c.admitted.Lock()
-	defer c.admitted.Unlock()
-	if c.admitted.access != nil {
-		c.admitted.access.Leave(c.admitted.Admission)
-		c.admitted.access = nil
-	}
+	c.admission.readmit(c.conn.RemoteAddr(), c.unix, func() { c.conn.SetReadDeadline(time.Unix(1, 0)) })
 }
 
 func (c *client) credentials(body []byte) error {

@@ -44,31 +44,25 @@ func (c *client) flush() error {
 	tail := c.tail
 	c.tail = nil
 	c.last = len(c.out) + len(tail)
-	c.leaveGate(c.last)
+	c.turn.leave(c.last)
 	if c.last > maxKeep {
 		held := cap(c.out) + cap(tail)
-		c.hold(held)
-		defer c.hold(-held)
+		c.turn.sending(held)
+		defer c.turn.sending(-held)
 	}
 	_, err := c.stream.Write(c.out)
 	if err == nil && tail != nil {
 		_, err = c.stream.Write(tail)
 	}
 	if cap(c.out) > maxKeep {
-		c.returnOut()
+		c.s.spares.leaveReply(c.out)
+		c.out = nil
 	}
 	c.out = c.out[:0]
 	if err != nil {
 		return &writeError{err}
 	}
 	return nil
-}
-
-// hold adds n, which may be negative, to the bytes that wait for the client to
-// take them.
-func (c *client) hold(n int) {
-	c.s.memory.hold(n)
-	c.s.gate.sending(n)
 }
 
 // maxKeep is how much memory a client keeps for its replies between requests.
@@ -83,12 +77,6 @@ func (c *client) borrowOut() {
 	if b := c.s.spares.reply(); b != nil {
 		c.out = b
 	}
-}
-
-// returnOut leaves the memory of a sent reply to other clients.
-func (c *client) returnOut() {
-	c.s.spares.leaveReply(c.out)
-	c.out = nil
 }
 
 // A writeError is a failure to write to the client, as opposed to one to answer
@@ -108,27 +96,6 @@ func (c *client) refuse(err error) error {
 		return werr
 	}
 	return &dropError{err}
-}
-
-// enterGate waits for the client's turn if the request is heavy.
-func (c *client) enterGate(body int) {
-	if body < heavyRequest && c.last < heavyReply {
-		return
-	}
-	c.inGate, c.body = true, body
-	c.s.memory.hold(2 * body)
-	c.s.gate.enter(&c.pass, c.s.closing)
-}
-
-// leaveGate lets others work, after a request that was answered with so many
-// bytes.
-func (c *client) leaveGate(reply int) {
-	if !c.inGate {
-		return
-	}
-	c.inGate = false
-	c.s.gate.leave(&c.pass, c.body+reply)
-	c.s.memory.hold(-2 * c.body)
 }
 
 // putResult puts the reply to a fetch into the output, and returns its type.

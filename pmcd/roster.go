@@ -57,7 +57,7 @@ func (r *roster) forget(c *client) {
 	if r.slots[c.pub.ID] == c {
 		r.slots[c.pub.ID] = nil
 		r.counted(int(r.count.Add(-1)))
-		r.profileBytes.Add(-int64(c.profileBytes))
+		r.profileBytes.Add(-int64(c.profiles.bytes))
 	}
 }
 
@@ -165,7 +165,7 @@ func (r *roster) describe(b *strings.Builder) {
 		"     ==  ========================================  =======  =================\n")
 	for _, c := range r.all() {
 		fmt.Fprintf(b, "    %3s  %-40.40s  %7d", descriptorOf(c.conn), c.from(), wire.PDUVersion)
-		if deny := c.denied(); deny != 0 {
+		if deny := c.admission.denied(); deny != 0 {
 			b.WriteString("  ")
 			if deny&access.OpFetch != 0 {
 				b.WriteString("fetch ")

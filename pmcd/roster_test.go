@@ -54,8 +54,8 @@ func TestRoster(t *testing.T) {
 func TestRoomForProfiles(t *testing.T) {
 	r := &roster{counted: func(int) {}}
 	c, _ := join(r)
-	c.profileBytes = maxAllProfileBytes
-	if !r.roomForProfile(0, c.profileBytes) {
+	c.profiles.bytes = maxAllProfileBytes
+	if !r.roomForProfile(0, c.profiles.bytes) {
 		t.Error("no room for the first")
 	}
 	if r.roomForProfile(0, smallProfileBytes+1) {

@@ -71,7 +71,7 @@ func (c *client) secure(wanted wire.Features) error {
 		return nil
 	}
 	under := &recordConn{Conn: c.conn, client: &c.rd, first: c.pdus.Take()}
-	under.expelled = func() bool { return c.expelled.Load() != 0 }
+	under.expelled = func() bool { return c.admission.ended() != nil }
 	stream := tls.Server(under, cfg)
 	c.stream, c.rd.conn = stream, stream
 	// All of the handshake has one time limit, in both directions.

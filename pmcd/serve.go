@@ -11,7 +11,6 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/peercred"
 	"github.com/go-pcp/pcp/pmcd/access"
-	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -73,8 +72,8 @@ func (c *client) takeOver() {
 
 // await reads the next request of a client that may stay.
 func (c *client) await() (wire.Header, []byte, error) {
-	if code := c.expelled.Load(); code != 0 {
-		return wire.Header{}, nil, pcp.Error(code)
+	if err := c.admission.ended(); err != nil {
+		return wire.Header{}, nil, err
 	}
 	h, body, err := c.next()
 	if err == nil && c.meetMore.Load() {
@@ -93,7 +92,7 @@ func (c *client) answer(r *request, reply wire.PDU, err error) error {
 	case reply != nil:
 		err = c.send(reply)
 	}
-	c.leaveGate(0) // after a request that has no reply
+	c.turn.leave(0) // after a request that has no reply
 	if err == nil {
 		return nil
 	}
@@ -117,17 +116,17 @@ func (c *client) handle(r *request, h wire.Header, body []byte) (reply wire.PDU,
 	if h.Type == wire.TypeResult {
 		need = access.OpStore
 	}
-	if c.denied()&need != 0 && h.Type != wire.TypeCreds {
+	if c.admission.denied()&need != 0 && h.Type != wire.TypeCreds {
 		return nil, pcp.ErrPermission
 	}
-	c.enterGate(len(body))
+	c.turn.enter(len(body), c.last, c.s.closing)
 	switch h.Type {
 	case wire.TypeProfile:
-		return nil, c.setProfile(body)
+		return nil, c.profiles.set(body, &c.s.clients)
 	case wire.TypeCreds:
 		return nil, c.credentials(body)
 	case wire.TypeFetch, wire.TypeHighResFetch:
-		return r.fetch(h.Type == wire.TypeHighResFetch, body, c.profiles)
+		return r.fetch(h.Type == wire.TypeHighResFetch, body, &c.profiles)
 	case wire.TypeDescReq:
 		return r.desc(body)
 	case wire.TypeDescIDs:
@@ -152,36 +151,13 @@ func (c *client) handle(r *request, h wire.Header, body []byte) (reply wire.PDU,
 	return nil, pcp.ErrIPC // and the client may continue
 }
 
-// setProfile answers PDU_PROFILE, which has no reply unless it is refused.
-func (c *client) setProfile(body []byte) error {
-	var p wire.Profile
-	if err := decode(&p, body); err != nil {
-		return err
-	}
-	old, have := c.profiles[p.Context]
-	if !have && len(c.profiles) >= maxContexts {
-		return pcp.ErrAgain
-	}
-	more := len(body) - old.size
-	if c.profileBytes+more > maxProfileBytes || !c.s.clients.roomForProfile(c.profileBytes, more) {
-		return pcp.ErrTooBig
-	}
-	profile := backend.Everything
-	if !p.Profile.IsAll() {
-		profile = &p.Profile
-	}
-	c.profileBytes += more
-	c.profiles[p.Context] = clientProfile{profile, len(body)}
-	return nil
-}
-
 // meetAgents introduces c to the agents that want to know of clients, before
 // it asks them for anything, as C collectors do. It waits for no agent: an
 // agent that is busy, or is added later, learns of c at c's next request to
 // any agent.
 func (c *client) meetAgents() {
 	c.meetMore.Store(false)
-	if len(c.pub.Attrs) == 0 || c.denied() == access.OpAll {
+	if len(c.pub.Attrs) == 0 || c.admission.denied() == access.OpAll {
 		return
 	}
 	for _, ag := range c.s.agents.list() {
@@ -193,10 +169,10 @@ func (c *client) meetAgents() {
 
 // end logs why c is dropped, unless the client left by itself, and forgets it.
 func (c *client) end(r *request, err error) {
-	c.leaveGate(0)
-	if code := c.expelled.Load(); code != 0 {
-		c.send(&wire.Error{Code: pcp.Error(code)}) // if it still listens
-		err = pcp.Error(code)
+	c.turn.leave(0)
+	if why := c.admission.ended(); why != nil {
+		c.send(&wire.Error{Code: pcp.Code(why)}) // if it still listens
+		err = why
 	}
 	if c.s.stopping() {
 		err = nil
@@ -215,7 +191,7 @@ func (c *client) end(r *request, err error) {
 		}
 		c.s.events.Add(ev)
 	}
-	c.depart() // before the client knows that it is gone, and may come again
+	c.admission.depart() // before the client knows that it is gone, and may come again
 	c.stream.Close()
 	c.leave(r)
 }
@@ -227,14 +203,10 @@ func (c *client) leave(r *request) {
 	if r.Abandoned() {
 		return // see takeOver
 	}
-	c.depart()
+	c.admission.depart()
 	c.s.clients.forget(c)
-	c.releaseJob(r)
-}
-
-// releaseJob passes the memory of a client that leaves to the next one. It holds
-// no values of a long reply: putResult ensures that.
-func (c *client) releaseJob(r *request) {
+	// The memory for fetches goes to the next client. It holds no values of a long
+	// reply: putResult ensures that.
 	j := r.job
 	r.job = nil
 	j.ids = nil
