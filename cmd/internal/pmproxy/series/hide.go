@@ -140,5 +140,11 @@ func (h *hiding) Values(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*
 	return h.Store.Values(ctx, seen, w)
 }
 
+// Sweep implements Store.
+func (h *hiding) Sweep(ctx context.Context, ids []sid.ID, start, end pcp.Timestamp) iter.Seq2[*Sample, error] {
+	seen := slices.DeleteFunc(slices.Clone(ids), func(id sid.ID) bool { return h.check(ctx, id) != nil })
+	return h.Store.Sweep(ctx, seen, start, end)
+}
+
 // Close does nothing.
 func (h *hiding) Close() error { return nil }

@@ -80,6 +80,16 @@ func TestHide(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d samples", n)
 	}
+	n = 0
+	for sample, err := range h.Sweep(ctx, []sid.ID{secret, open}, pcp.Timestamp{}, pcp.Timestamp{}) {
+		if err != nil || sample.Series != open {
+			t.Errorf("Sweep: %v, %v", sample, err)
+		}
+		n++
+	}
+	if n != 1 {
+		t.Errorf("Sweep: %d samples", n)
+	}
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}

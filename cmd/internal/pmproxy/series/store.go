@@ -53,6 +53,14 @@ type Store interface {
 	// A sample is valid until the next one.
 	Values(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*Sample, error]
 
+	// Sweep yields the samples of series between two times, both included, with one reading of each archive for all
+	// series of its source: the samples of a series are in the order of time, those of different series are not. The
+	// end of the zero time means no limit. It skips unknown series, and ends after an error. Samples with Gap set are
+	// among them.
+	//
+	// A sample is valid until the next one.
+	Sweep(ctx context.Context, ids []sid.ID, start, end pcp.Timestamp) iter.Seq2[*Sample, error]
+
 	// PutExpr stores an expression under the identifier that a query computed. The store may
 	// forget the oldest expressions if there are many.
 	PutExpr(ctx context.Context, id sid.ID, e Expr) error
@@ -156,6 +164,10 @@ type Window struct {
 type Sample struct {
 	Series sid.ID
 	Time   pcp.Timestamp
+
+	// Gap reports that the values before and after this time are not related: the recording was interrupted. There are
+	// no values. Only Sweep yields such samples.
+	Gap bool
 
 	// Err, if not 0, is the reason why the metric has no values then.
 	Err pcp.Error

@@ -53,13 +53,9 @@ func (s *Store) Values(ctx context.Context, ids []sid.ID, w series.Window) iter.
 
 // A walker reads the samples of one series from its archives.
 type walker struct {
-	s    *Store
-	ctx  context.Context
-	id   sid.ID
-	desc pcp.Desc
-
-	insts map[int32]sid.ID // instances with only one identifier
-	many  map[int32]bool   // those with several
+	s   *Store
+	ctx context.Context
+	target
 
 	parts []part
 	from  pcp.Timestamp // first time, in microseconds
@@ -74,8 +70,33 @@ type walker struct {
 	steps int
 
 	sparse bool // few of the records are needed
+}
 
+// A target is a series whose samples are read.
+type target struct {
+	id   sid.ID
+	desc pcp.Desc
+	*domain
+}
+
+// A domain has the instances of an instance domain of a source.
+type domain struct {
+	insts map[int32]sid.ID     // instances with only one identifier
+	many  map[int32]bool       // those with several
 	lives map[string]*lifeline // by path, for instances with several identifiers
+}
+
+func newDomain() *domain { return &domain{insts: map[int32]sid.ID{}, many: map[int32]bool{}} }
+
+// read reads the instances from the index.
+func (d *domain) read(tx *tx, source uint32, indom pcp.InDom) error {
+	return tx.instances(source, indom, func(id sid.ID, inst int32, _ uint32, _ []byte) {
+		if old, ok := d.insts[inst]; ok && old != id {
+			d.many[inst] = true
+			return
+		}
+		d.insts[inst] = id
+	})
 }
 
 // A part is an archive that contains the series.
@@ -91,7 +112,7 @@ func micro(t pcp.Timestamp) pcp.Timestamp {
 }
 
 func (s *Store) newWalker(ctx context.Context, id sid.ID, w series.Window) (*walker, error) {
-	v := &walker{s: s, ctx: ctx, id: id, insts: map[int32]sid.ID{}, many: map[int32]bool{}}
+	v := &walker{s: s, ctx: ctx, target: target{id: id, domain: newDomain()}}
 	v.sparse = w.Interval > 0 || w.Newest
 	if !w.Newest {
 		v.from, v.to = micro(w.Start), micro(w.End)
@@ -124,13 +145,7 @@ func (s *Store) newWalker(ctx context.Context, id sid.ID, w series.Window) (*wal
 		if rec.desc.InDom == pcp.InDomNull {
 			return nil
 		}
-		return tx.instances(rec.source, rec.desc.InDom, func(id sid.ID, inst int32, _ uint32, _ []byte) {
-			if old, ok := v.insts[inst]; ok && old != id {
-				v.many[inst] = true
-				return
-			}
-			v.insts[inst] = id
-		})
+		return v.domain.read(tx, rec.source, rec.desc.InDom)
 	})
 }
 
@@ -429,7 +444,7 @@ func (v *walker) newest(count int, yield func(*series.Sample, error) bool) bool 
 
 // sample returns the values at the scanner's position.
 func (v *walker) sample(to *series.Sample) {
-	to.Series, to.Time, to.Err, to.Values = v.id, v.scan.Time, 0, to.Values[:0]
+	to.Series, to.Time, to.Gap, to.Err, to.Values = v.id, v.scan.Time, false, 0, to.Values[:0]
 	if v.scan.Status != 0 {
 		to.Err = v.scan.Status
 		return

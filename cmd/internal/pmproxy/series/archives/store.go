@@ -349,6 +349,23 @@ func (s *Store) Stats() series.Stats {
 	return stats
 }
 
+// Span returns the times of the first and the last record of all archives. Ok is false if there are none.
+func (s *Store) Span() (first, last pcp.Timestamp, ok bool) {
+	for _, a := range s.state.Load().archs {
+		if a.err != "" {
+			continue
+		}
+		if !ok || a.start.Compare(first) < 0 {
+			first = a.start
+		}
+		if !ok || a.end.Compare(last) > 0 {
+			last = a.end
+		}
+		ok = true
+	}
+	return first, last, ok
+}
+
 // numbered calls f with each series number at the end of a key in dom with a prefix.
 func numbered(tx *tx, prefix []byte, f func(num uint32)) error {
 	return tx.each("dom", prefix, func(rest, _ []byte) error {

@@ -297,7 +297,31 @@ func (s *Store) Values(ctx context.Context, ids []sid.ID, w series.Window) iter.
 		var all []series.Sample
 		for _, id := range ids {
 			if m := s.metrics[id]; m != nil {
-				all = append(all, choose(m.samples, w)...)
+				all = append(all, choose(slices.DeleteFunc(slices.Clone(m.samples), func(s series.Sample) bool { return s.Gap }), w)...)
+			}
+		}
+		s.mu.Unlock()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for i := range all {
+			if !yield(&all[i], nil) {
+				return
+			}
+		}
+	}
+}
+
+// Sweep implements [series.Store].
+func (s *Store) Sweep(ctx context.Context, ids []sid.ID, start, end pcp.Timestamp) iter.Seq2[*series.Sample, error] {
+	return func(yield func(*series.Sample, error) bool) {
+		s.mu.Lock()
+		err := s.usable(ctx)
+		var all []series.Sample
+		for _, id := range ids {
+			if m := s.metrics[id]; m != nil {
+				all = append(all, choose(m.samples, series.Window{Start: start, End: end})...)
 			}
 		}
 		s.mu.Unlock()
