@@ -103,7 +103,7 @@ func TestBuildWithoutNetwork(t *testing.T) {
 		}
 	}
 	const line = `x/y.go:9:2: golang.org/x/sys@v0.49.0: Get "https://proxy.example/golang.org/x/sys/@v/v0.49.0.zip": dial tcp: lookup proxy.example: no such host` + "\n"
-	f("go: downloading golang.org/x/sys v0.49.0\n"+line+line, "build: the first build needs Go 1.26.0 and the network, to fetch libraries from https://proxy.example, which cannot be reached")
+	f("go: downloading golang.org/x/sys v0.49.0\n"+line+line, "build: the first build needs Go 1.26.7 and the network, to fetch libraries from https://proxy.example, which cannot be reached")
 	f("x/y.go:9:2: undefined: z\n", "x/y.go:9:2: undefined: z")
 }
 

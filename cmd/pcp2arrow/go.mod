@@ -1,6 +1,6 @@
 module github.com/go-pcp/pcp/cmd/pcp2arrow
 
-go 1.26.0
+go 1.26.7
 
 require (
 	github.com/go-pcp/pcp v0.1.0
@@ -22,8 +22,8 @@ require (
 	github.com/xdg-go/stringprep v1.0.4 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
-	golang.org/x/text v0.28.0 // indirect
-	google.golang.org/protobuf v1.34.2 // indirect
+	golang.org/x/text v0.43.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 // While developing. A release requires the version of the same name instead; users' builds do not see this line.

@@ -82,7 +82,7 @@ var floors = map[string]int{
 	"internal/sasl":               1,
 	"internal/ctext":              -1, // below the vocabulary, which reads text too
 	"cmd/internal/exposition":     1,
-	"cmd/internal/prom":           4,
+	"cmd/internal/prom":           5, // answers from the series of pmproxy
 	"cmd/internal/prom/names":     0, // a mapping
 	"cmd/internal/pytext":         0,
 	"internal/hashorder":          0,

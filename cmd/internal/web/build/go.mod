@@ -1,6 +1,6 @@
 module github.com/go-pcp/pcp/cmd/internal/web/build
 
-go 1.26.0
+go 1.26.7
 
 require (
 	github.com/chromedp/cdproto v0.159.0

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// Defaults of an EngineConfig.
+const (
+	DefaultTimeout    = 2 * time.Minute // of a query, as in Prometheus
+	DefaultLookback   = 5 * time.Minute // time for which a value is current, as in Prometheus
+	DefaultConcurrent = 4               // queries at once; Prometheus has 20
+	subqueryStep      = time.Minute     // of a subquery without a step, as in Prometheus
+)
+
+// An EngineConfig configures an engine. Zero fields mean the defaults.
+type EngineConfig struct {
+	MaxSamples int           // in memory for one query; 0 means DefaultMaxSamples
+	Timeout    time.Duration // of a query; 0 means DefaultTimeout
+	Lookback   time.Duration // 0 means DefaultLookback
+	Concurrent int           // queries at once; others wait. 0 means DefaultConcurrent
+}
+
+// WithDefaults returns the configuration with defaults in place of zeros.
+func (c EngineConfig) WithDefaults() EngineConfig {
+	if c.MaxSamples <= 0 {
+		c.MaxSamples = DefaultMaxSamples
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Lookback <= 0 {
+		c.Lookback = DefaultLookback
+	}
+	if c.Concurrent <= 0 {
+		c.Concurrent = DefaultConcurrent
+	}
+	return c
+}
+
+// NewEngine returns an engine of Prometheus.
+func NewEngine(cfg EngineConfig) *promql.Engine {
+	cfg = cfg.WithDefaults()
+	return promql.NewEngine(promql.EngineOpts{
+		Logger:                   slog.New(slog.DiscardHandler),
+		MaxSamples:               cfg.MaxSamples,
+		Timeout:                  cfg.Timeout,
+		LookbackDelta:            cfg.Lookback,
+		ActiveQueryTracker:       tracker(make(chan struct{}, cfg.Concurrent)),
+		NoStepSubqueryIntervalFn: func(int64) int64 { return subqueryStep.Milliseconds() },
+		EnableAtModifier:         true,
+		EnableNegativeOffset:     true,
+		Parser:                   NewParser(),
+	})
+}
+
+// NewParser returns the parser of the engine, with the functions that a Prometheus without feature flags has.
+func NewParser() parser.Parser { return parser.NewParser(parser.Options{}) }
+
+// Notes returns the warnings and infos of a query without those about names of counters, which do not end in _total in PCP.
+func Notes(all annotations.Annotations) annotations.Annotations {
+	kept := maps.Clone(all)
+	maps.DeleteFunc(kept, func(_ string, err error) bool {
+		return errors.Is(err, annotations.PossibleNonCounterInfo) || errors.Is(err, annotations.PossibleNonCounterLabelInfo)
+	})
+	return kept
+}
+
+// A tracker limits the number of queries at once.
+type tracker chan struct{}
+
+// GetMaxConcurrent implements [promql.QueryTracker].
+func (t tracker) GetMaxConcurrent() int { return cap(t) }
+
+// Insert waits until there is room for a query.
+func (t tracker) Insert(ctx context.Context, _ string) (int, error) {
+	select {
+	case t <- struct{}{}:
+		return 0, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// Delete makes room.
+func (t tracker) Delete(int) { <-t }
+
+// Close does nothing.
+func (t tracker) Close() error { return nil }

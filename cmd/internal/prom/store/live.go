@@ -1,0 +1,452 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/prom/names"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+const (
+	// grace is how long ago the end of a query may be for current values to belong to it.
+	grace = 5 * time.Second
+	// knownFor is the time for which the metadata of a collector is kept without a check.
+	knownFor = time.Minute
+	// ahead is the number of metrics whose labels are requested at once.
+	ahead = 1000
+)
+
+// A LiveConfig configures a Live.
+type LiveConfig struct {
+	// Open connects to the collector.
+	Open func(ctx context.Context) (*pmapi.Context, error)
+	// Now returns the time; nil means time.Now.
+	Now func() time.Time
+}
+
+// A Live has the current values of a collector for queries that include the present. It is safe for concurrent use; one selector after
+// the other is answered.
+type Live struct {
+	cfg  LiveConfig
+	turn chan struct{} // holds a token while c and known are in use
+	c    *pmapi.Context
+	known
+}
+
+var _ storage.Queryable = (*Live)(nil)
+
+// known is metadata of a collector.
+type known struct {
+	since   time.Time
+	leaves  []string
+	metrics map[string]*liveMetric // by PCP's name; nil elements are not numeric or not there
+	labels  map[level][]pcp.LabelSet
+	res     pcp.Result
+}
+
+type liveMetric struct {
+	name  string
+	prom  string
+	desc  pcp.Desc
+	sets  []pcp.LabelSet
+	ready bool // sets are there
+}
+
+// A level is what labels belong to.
+type level struct {
+	kind  pcp.LabelFlags
+	ident uint32
+}
+
+// NewLive returns a Live.
+func NewLive(cfg LiveConfig) *Live {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Live{cfg: cfg, turn: make(chan struct{}, 1)}
+}
+
+// Close closes the connection.
+func (l *Live) Close() error {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	l.drop()
+	return nil
+}
+
+func (l *Live) drop() {
+	if l.c != nil {
+		l.c.Close()
+	}
+	l.c, l.known = nil, known{}
+}
+
+// Querier implements [storage.Queryable].
+func (l *Live) Querier(mint, maxt int64) (storage.Querier, error) {
+	if l.cfg.Now().UnixMilli()-maxt > grace.Milliseconds() {
+		return storage.NoopQuerier(), nil
+	}
+	return &liveQuerier{l, mint, maxt}, nil
+}
+
+// with calls f with a connection, a second time if an old one was broken.
+func (l *Live) with(ctx context.Context, f func() error) error {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-l.turn }()
+	for {
+		old := l.c != nil
+		if !old {
+			c, err := l.cfg.Open(ctx)
+			if err != nil {
+				return err
+			}
+			l.c = c
+		}
+		if now := l.cfg.Now(); now.Sub(l.since) > knownFor || now.Before(l.since) {
+			l.known = known{since: now, metrics: map[string]*liveMetric{}, labels: map[level][]pcp.LabelSet{}}
+		}
+		err := f()
+		if lost(err) || err != nil && ctx.Err() != nil {
+			l.drop()
+		}
+		if !old || !errors.Is(err, pcp.ErrIPC) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// lost reports whether a connection cannot be used after an error.
+func lost(err error) bool {
+	return errors.Is(err, pcp.ErrIPC) || errors.Is(err, pcp.ErrTimeout) || errors.Is(err, pcp.ErrNoContext)
+}
+
+// find returns the numeric metrics whose names in Prometheus match, the first of each name.
+func (l *Live) find(ctx context.Context, match func(string) bool) ([]*liveMetric, error) {
+	if l.leaves == nil {
+		var leaves []string
+		for name, err := range l.c.Traverse(ctx, "") {
+			if err != nil {
+				if lost(err) || len(leaves) == 0 {
+					return nil, err
+				}
+				break
+			}
+			leaves = append(leaves, name)
+		}
+		slices.Sort(leaves)
+		l.leaves = leaves
+	}
+	var wanted, missing []string
+	taken := map[string]bool{}
+	for _, name := range l.leaves {
+		if prom := names.Metric(name); match(prom) && !taken[prom] {
+			taken[prom] = true
+			wanted = append(wanted, name)
+			if _, ok := l.metrics[name]; !ok {
+				missing = append(missing, name)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		ids, err := l.c.LookupName(ctx, missing...)
+		if lost(err) {
+			return nil, err
+		}
+		descs, err := l.c.LookupDescs(ctx, ids...)
+		if lost(err) || err != nil && len(descs) != len(missing) {
+			return nil, err
+		}
+		for i, name := range missing {
+			if l.metrics[name] = nil; ids[i] != pcp.PMIDNull && descs[i].PMID == ids[i] && names.Numeric(&descs[i]) {
+				l.metrics[name] = &liveMetric{name: name, prom: names.Metric(name), desc: descs[i]}
+			}
+		}
+	}
+	var list []*liveMetric
+	for _, name := range wanted {
+		if m := l.metrics[name]; m != nil {
+			list = append(list, m)
+		}
+	}
+	return list, l.describe(ctx, list)
+}
+
+// describe requests the labels of metrics.
+func (l *Live) describe(ctx context.Context, list []*liveMetric) error {
+	list = slices.DeleteFunc(slices.Clone(list), func(m *liveMetric) bool { return m.ready })
+	for part := range slices.Chunk(list, ahead) {
+		if len(part) > 1 {
+			var descs []pcp.Desc
+			for _, m := range part {
+				descs = append(descs, m.desc)
+			}
+			if err := l.c.AheadLabels(ctx, descs); lost(err) {
+				return err
+			}
+		}
+		for _, m := range part {
+			id := m.desc.PMID
+			m.sets = nil
+			for _, lv := range []level{
+				{pcp.LabelContext, 0},
+				{pcp.LabelDomain, uint32(id.Domain())},
+				{pcp.LabelInDom, uint32(m.desc.InDom)},
+				{pcp.LabelCluster, uint32(pcp.NewPMID(id.Domain(), id.Cluster(), 0))},
+				{pcp.LabelItem, uint32(id)},
+			} {
+				if lv.kind == pcp.LabelInDom && m.desc.InDom == pcp.InDomNull {
+					continue
+				}
+				sets, err := l.labelsOf(ctx, lv)
+				if err != nil {
+					return err
+				}
+				m.sets = append(m.sets, sets...)
+			}
+			m.ready = true
+		}
+		l.c.Rest()
+	}
+	return nil
+}
+
+// labelsOf returns the labels of one level. The error is the connection's.
+func (l *Live) labelsOf(ctx context.Context, lv level) ([]pcp.LabelSet, error) {
+	if sets, ok := l.labels[lv]; ok {
+		return sets, nil
+	}
+	sets, err := l.c.Labels(ctx, lv.kind, lv.ident)
+	if lost(err) || ctx.Err() != nil {
+		return nil, err
+	}
+	sets = slices.DeleteFunc(sets, func(s pcp.LabelSet) bool { return s.Err != 0 || len(s.Index) == 0 })
+	if lv.kind == pcp.LabelContext && len(sets) == 0 {
+		name, err := l.c.HostName(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if set, err := pcp.StringLabels(lv.kind, "hostname", name); err == nil {
+			sets = []pcp.LabelSet{set}
+		}
+	}
+	if lv.kind != pcp.LabelItem {
+		l.labels[lv] = sets
+	}
+	return sets, nil
+}
+
+// A liveDomain has the instances of a domain.
+type liveDomain struct {
+	names map[int32]string
+	own   map[int32]*pcp.LabelSet
+}
+
+// domain requests the instances of a domain.
+func (l *Live) domain(ctx context.Context, indom pcp.InDom) (*liveDomain, error) {
+	d := &liveDomain{names: map[int32]string{}, own: map[int32]*pcp.LabelSet{}}
+	list, err := l.c.GetInDom(ctx, indom)
+	if lost(err) {
+		return nil, err
+	}
+	for _, in := range list {
+		d.names[in.Inst] = in.Name
+	}
+	sets, err := l.c.Labels(ctx, pcp.LabelInstances, uint32(indom))
+	if lost(err) {
+		return nil, err
+	}
+	for i := range sets {
+		if sets[i].Err == 0 && len(sets[i].Index) > 0 {
+			d.own[sets[i].Inst] = &sets[i]
+		}
+	}
+	return d, nil
+}
+
+// each calls f with the labels of each current series that matchers match, its time and its value.
+func (l *Live) each(ctx context.Context, matchers []*labels.Matcher, f func(lset labels.Labels, t int64, v float64) error) error {
+	return l.with(ctx, func() error {
+		match, rest := nameMatcher(matchers)
+		list, err := l.find(ctx, match)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		ids := make([]pcp.PMID, len(list))
+		for i, m := range list {
+			ids[i] = m.desc.PMID
+		}
+		changes, err := l.c.FetchInto(ctx, ids, &l.res)
+		if err != nil {
+			return err
+		}
+		if changes != 0 {
+			l.since = time.Time{} // the next call asks for all of it
+		}
+		t := l.res.Time.Sec*1000 + int64(l.res.Time.Nsec)/1e6
+		domains := map[pcp.InDom]*liveDomain{}
+		var b labels.ScratchBuilder
+		for i, m := range list {
+			if i >= len(l.res.Sets) {
+				break
+			}
+			vs := &l.res.Sets[i]
+			vs.As(m.desc.Type)
+			var d *liveDomain
+			if m.desc.InDom != pcp.InDomNull && len(vs.Values) > 0 {
+				if d = domains[m.desc.InDom]; d == nil {
+					if d, err = l.domain(ctx, m.desc.InDom); err != nil {
+						return err
+					}
+					domains[m.desc.InDom] = d
+				}
+			}
+			for _, v := range vs.Values {
+				inst, name := pcp.InNull, ""
+				var own *pcp.LabelSet
+				if d != nil {
+					if inst, name, own = v.Inst, d.names[v.Inst], d.own[v.Inst]; name == "" {
+						continue // gone since
+					}
+				}
+				lset := build(&b, m.prom, names.Merge(m.sets, own, inst, name, names.Label))
+				if !matches(lset, rest, "") {
+					continue
+				}
+				if err := f(lset, t, v.Double()); err != nil {
+					return err
+				}
+				if d == nil {
+					break
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// A liveQuerier answers a query with current values.
+type liveQuerier struct {
+	l          *Live
+	mint, maxt int64
+}
+
+// Close implements [storage.Querier].
+func (q *liveQuerier) Close() error { return nil }
+
+// Select implements [storage.Querier]. The end of the query is the time of values that are fetched after it.
+func (q *liveQuerier) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	start, end := q.mint, q.maxt
+	if hints != nil {
+		start, end = hints.Start, hints.End
+	}
+	if q.l.cfg.Now().UnixMilli()-end > grace.Milliseconds() {
+		return storage.NoopSeriesSet() // of the past, by an offset
+	}
+	b := newBuilder(DefaultMaxSamples, start, end)
+	err := q.l.each(ctx, matchers, func(l labels.Labels, t int64, v float64) error {
+		return b.add(b.series(l), min(t, end), v)
+	})
+	if err != nil {
+		return storage.ErrSeriesSet(err)
+	}
+	return b.set(sortSeries, false)
+}
+
+// LabelValues implements [storage.LabelQuerier].
+func (q *liveQuerier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	set := map[string]struct{}{}
+	if name == labels.MetricName && len(matchers) == 0 {
+		err := q.l.with(ctx, func() error {
+			list, err := q.l.find(ctx, func(string) bool { return true })
+			for _, m := range list {
+				set[m.prom] = struct{}{}
+			}
+			return err
+		})
+		return limited(set, hints), nil, err
+	}
+	err := q.l.each(ctx, matchers, func(l labels.Labels, _ int64, _ float64) error {
+		if v := l.Get(name); v != "" {
+			set[v] = struct{}{}
+		}
+		return nil
+	})
+	return limited(set, hints), nil, err
+}
+
+// LabelNames implements [storage.LabelQuerier].
+func (q *liveQuerier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	set := map[string]struct{}{}
+	err := q.l.each(ctx, matchers, func(l labels.Labels, _ int64, _ float64) error {
+		l.Range(func(l labels.Label) { set[l.Name] = struct{}{} })
+		return nil
+	})
+	return limited(set, hints), nil, err
+}
+
+// Both returns the series of archives and of a collector as one. Errors of the collector are warnings.
+func Both(archives *Store, live *Live) storage.Queryable {
+	return storage.QueryableFunc(func(mint, maxt int64) (storage.Querier, error) {
+		a, err := archives.Querier(mint, maxt)
+		if err != nil {
+			return nil, err
+		}
+		b, err := live.Querier(mint, maxt)
+		if err != nil {
+			return nil, err
+		}
+		return storage.NewMergeQuerier([]storage.Querier{a}, []storage.Querier{b}, storage.ChainedSeriesMerge), nil
+	})
+}
+
+// A Metadata describes a metric.
+type Metadata struct {
+	Type string `json:"type"`
+	Help string `json:"help"`
+	Unit string `json:"unit"`
+}
+
+// Metadata returns the descriptions of metrics by their names in Prometheus: of the one with a name, or of all if name is "".
+func (l *Live) Metadata(ctx context.Context, name string) (map[string][]Metadata, error) {
+	all := map[string][]Metadata{}
+	err := l.with(ctx, func() error {
+		list, err := l.find(ctx, func(prom string) bool { return name == "" || prom == name })
+		if err != nil {
+			return err
+		}
+		for part := range slices.Chunk(list, ahead) {
+			if len(part) > 1 {
+				var descs []pcp.Desc
+				for _, m := range part {
+					descs = append(descs, m.desc)
+				}
+				if err := l.c.Ahead(ctx, descs); lost(err) {
+					return err
+				}
+			}
+			for _, m := range part {
+				text, err := l.c.LookupText(ctx, m.desc.PMID, pcp.TextOneLine)
+				if lost(err) {
+					return err
+				}
+				all[m.prom] = []Metadata{{names.Type(&m.desc), strings.TrimSpace(text), names.Unit(m.desc.Units)}}
+			}
+			l.c.Rest()
+		}
+		return nil
+	})
+	return all, err
+}

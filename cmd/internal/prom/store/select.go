@@ -1,0 +1,267 @@
+package store
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/storage"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+)
+
+// onlyLabels is the function of hints that want no samples.
+const onlyLabels = "series"
+
+// errTooMany is the engine's error for too many samples.
+const errTooMany promql.ErrTooManySamples = "query execution"
+
+// Select implements [storage.Querier].
+func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	start, end := q.mint, q.maxt
+	if hints != nil {
+		start, end = hints.Start, hints.End
+	}
+	b := newBuilder(q.s.cfg.MaxSamples, start, end)
+	var err error
+	if hints != nil && hints.Func == onlyLabels {
+		err = q.all(ctx, matchers, func(l labels.Labels) error {
+			b.series(l)
+			return b.count(1)
+		})
+	} else {
+		err = q.load(ctx, b, matchers)
+	}
+	if err != nil {
+		return storage.ErrSeriesSet(err)
+	}
+	return b.set(sortSeries, hints != nil && hints.Func == onlyLabels)
+}
+
+// load reads the samples of all series that matchers match.
+func (q *querier) load(ctx context.Context, b *builder, matchers []*labels.Matcher) error {
+	list, err := q.metrics(ctx, matchers)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	_, rest := nameMatcher(matchers)
+	ids := make([]sid.ID, 0, len(list))
+	readers := make(map[sid.ID]*reader, len(list))
+	for _, m := range list {
+		if readers[m.ID] == nil {
+			ids = append(ids, m.ID)
+			readers[m.ID] = &reader{b: b, m: m, matchers: rest, byInst: map[instKey]*track{}}
+		}
+	}
+	from, to := window(b.start, b.end)
+	for sample, err := range q.s.src.Sweep(ctx, ids, from, to) {
+		if err != nil {
+			return err
+		}
+		if err := readers[sample.Series].sample(sample); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// window returns the first and the last time for Sweep of samples that are between two times in milliseconds. The zero
+// end means no limit.
+func window(start, end int64) (from, to pcp.Timestamp) {
+	if start > 0 {
+		from = pcp.Timestamp{Sec: start / 1000, Nsec: int32(start%1000) * 1e6}
+	}
+	switch {
+	case end < 0:
+		to = pcp.Timestamp{Nsec: 1} // before all samples
+	case end/1000 < maxSeconds:
+		to = pcp.Timestamp{Sec: end / 1000, Nsec: int32(end%1000)*1e6 + 999_999}
+	}
+	return from, to
+}
+
+// maxSeconds is later than all times in archives.
+const maxSeconds = 1 << 40
+
+// An instKey is an instance with its number, which is a label.
+type instKey struct {
+	id   sid.ID
+	inst int32
+}
+
+// A track is the end of a series while it is read.
+type track struct {
+	*column
+	group int   // number of the last sample with this instance
+	last  int64 // its time
+	step  int64 // time between the last two
+	stale bool
+}
+
+// A reader makes series of the samples of one metric.
+type reader struct {
+	b        *builder
+	m        *metric
+	matchers []*labels.Matcher
+	byInst   map[instKey]*track // nil elements are series that do not match
+	byID     map[sid.ID]*instance
+	tracks   []*track
+	n        int // number of the current sample
+	scratch  labels.ScratchBuilder
+}
+
+// sample adds a sample.
+func (r *reader) sample(s *series.Sample) error {
+	t := s.Time.Sec*1000 + int64(s.Time.Nsec)/1e6
+	r.n++
+	if s.Gap || s.Err != 0 || len(s.Values) == 0 {
+		for _, tr := range r.tracks {
+			if err := r.end(tr, t); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	known, before := false, 0 // the last sample with any of the instances
+	for i := range s.Values {
+		v := &s.Values[i]
+		tr, ok := r.byInst[instKey{v.Instance, v.Value.Inst}]
+		if !ok {
+			tr = r.begin(v)
+		}
+		if tr == nil {
+			continue
+		}
+		if tr.group > 0 && !tr.stale {
+			known, before = true, max(before, tr.group)
+			tr.step = t - tr.last
+		}
+		tr.group, tr.last, tr.stale = r.n, t, false
+		if err := r.b.add(tr.column, t, v.Value.Double()); err != nil {
+			return err
+		}
+	}
+	if len(r.tracks) == len(s.Values) {
+		return nil
+	}
+	for _, tr := range r.tracks {
+		if tr.stale || tr.group == r.n {
+			continue
+		}
+		// Different instances of a metric may be recorded at different intervals. An instance is gone if others of the same
+		// earlier record are there without it, or if all instances are other ones and it is late.
+		if known && tr.group == before || !known && tr.step > 0 && (t-tr.last)*20 >= tr.step*19 {
+			if err := r.end(tr, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// end adds a stale marker.
+func (r *reader) end(tr *track, t int64) error {
+	if tr.stale {
+		return nil
+	}
+	tr.stale = true
+	return r.b.add(tr.column, t, staleNaN())
+}
+
+func staleNaN() float64 { return math.Float64frombits(value.StaleNaN) }
+
+// begin returns the track of a new instance, nil if the series does not match.
+func (r *reader) begin(v *series.InstValue) *track {
+	var in *instance
+	if r.m.Desc.InDom != pcp.InDomNull {
+		if r.byID == nil {
+			r.byID = make(map[sid.ID]*instance, len(r.m.insts))
+			for i := range r.m.insts {
+				r.byID[r.m.insts[i].ID] = &r.m.insts[i]
+			}
+		}
+		in = r.byID[v.Instance]
+	}
+	var tr *track
+	if in != nil || r.m.Desc.InDom == pcp.InDomNull {
+		if l := r.m.labels(&r.scratch, in, v.Value.Inst); matches(l, r.matchers, "") {
+			tr = &track{column: r.b.series(l)}
+			r.tracks = append(r.tracks, tr)
+		}
+	}
+	r.byInst[instKey{v.Instance, v.Value.Inst}] = tr
+	return tr
+}
+
+// A builder collects series and their samples.
+type builder struct {
+	start, end int64
+	max, n     int
+	byHash     map[uint64][]*column
+	list       []*column
+}
+
+func newBuilder(most int, start, end int64) *builder {
+	return &builder{start: start, end: end, max: most, byHash: map[uint64][]*column{}}
+}
+
+// count counts samples, and returns an error if there are too many.
+func (b *builder) count(n int) error {
+	if b.n += n; b.n > b.max {
+		return errTooMany
+	}
+	return nil
+}
+
+// series returns the series with the given labels. Archives of a host with different labels elsewhere may have the same series.
+func (b *builder) series(l labels.Labels) *column {
+	h := l.Hash()
+	for _, c := range b.byHash[h] {
+		if labels.Equal(c.labels, l) {
+			return c
+		}
+	}
+	c := &column{labels: l}
+	b.byHash[h] = append(b.byHash[h], c)
+	b.list = append(b.list, c)
+	return c
+}
+
+// add adds a sample to a series. Of two samples of the same millisecond the last one counts.
+func (b *builder) add(c *column, t int64, v float64) error {
+	if t < b.start || t > b.end {
+		return nil
+	}
+	if n := len(c.samples); n > 0 {
+		switch last := &c.samples[n-1]; {
+		case t == last.t:
+			last.v = v
+			return nil
+		case t < last.t:
+			c.mixed = true
+		}
+	}
+	c.samples = append(c.samples, sample{t, v})
+	return b.count(1)
+}
+
+// set returns the series that have samples, or all of them.
+func (b *builder) set(sorted, all bool) storage.SeriesSet {
+	list := make([]storage.Series, 0, len(b.list))
+	for _, c := range b.list {
+		if len(c.samples) == 0 && !all {
+			continue
+		}
+		c.order()
+		list = append(list, c)
+	}
+	if sorted {
+		slices.SortFunc(list, func(a, b storage.Series) int { return labels.Compare(a.Labels(), b.Labels()) })
+	}
+	return &seriesSet{list: list}
+}

@@ -1,0 +1,268 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/seriestest"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+	"github.com/go-pcp/pcp/cmd/internal/prom/store"
+)
+
+const minute = 60
+
+// A fixture has series in memory.
+type fixture struct {
+	*seriestest.Store
+	desc pcp.Desc
+	id   sid.ID
+	inst map[string]series.InstValue
+}
+
+func newFixture(name string, desc pcp.Desc) *fixture {
+	f := &fixture{Store: seriestest.New(), desc: desc, inst: map[string]series.InstValue{}}
+	f.id = f.AddMetric(name, desc, `{"hostname":"www","agent":"linux"}`, "/a/www", "www")
+	return f
+}
+
+// at adds a sample: pairs of an instance and its value.
+func (f *fixture) at(sec int64, pairs ...any) {
+	var values []series.InstValue
+	for i := 0; i < len(pairs); i += 2 {
+		name := pairs[i].(string)
+		in, ok := f.inst[name]
+		if !ok {
+			inst := int32(len(f.inst))
+			in = series.InstValue{Instance: f.AddInstance(f.id, inst, name, fmt.Sprintf(`{"of":"%s"}`, name)), Value: pcp.RawValue(f.desc.Type, 0).WithInst(inst)}
+			f.inst[name] = in
+		}
+		v := pcp.DoubleValue(float64(pairs[i+1].(int)))
+		v.Inst = in.Value.Inst
+		in.Value = v
+		values = append(values, in)
+	}
+	f.Append(f.id, pcp.Timestamp{Sec: sec}, values...)
+}
+
+func gauge() pcp.Desc {
+	return pcp.Desc{PMID: pcp.NewPMID(60, 1, 1), Type: pcp.TypeDouble, InDom: pcp.NewInDom(60, 1), Sem: pcp.SemInstant}
+}
+
+// query evaluates an expression and returns the result as Prometheus prints it.
+func query(t *testing.T, s storage.Queryable, expr string, at int64) string {
+	t.Helper()
+	q, err := store.NewEngine(store.EngineConfig{}).NewInstantQuery(context.Background(), s, nil, expr, time.Unix(at, 0))
+	if err != nil {
+		return err.Error()
+	}
+	defer q.Close()
+	return q.Exec(context.Background()).String()
+}
+
+func TestLabels(t *testing.T) {
+	f := newFixture("disk.dev.read", gauge())
+	f.at(1000, "sda", 3, "sdb", 4)
+	s := store.New(f, store.Config{})
+	for _, c := range []struct{ expr, want string }{
+		{"disk_dev_read", `{__name__="disk_dev_read", agent="linux", hostname="www", instid="0", instname="sda", of="sda"} => 3 @[1060000]
+{__name__="disk_dev_read", agent="linux", hostname="www", instid="1", instname="sdb", of="sdb"} => 4 @[1060000]`},
+		{`{__name__=~"disk.*",of!="sda"}`, `{__name__="disk_dev_read", agent="linux", hostname="www", instid="1", instname="sdb", of="sdb"} => 4 @[1060000]`},
+		{`disk_dev_read{instid="0"} * 2`, `{agent="linux", hostname="www", instid="0", instname="sda", of="sda"} => 6 @[1060000]`},
+		{`disk_dev_read{instname=~"x.*"}`, ""},
+		{`disk_dev_write`, ""},
+		{`{hostname="www"}`, `2`},
+	} {
+		got := query(t, s, c.expr, 1060)
+		if c.want == "2" {
+			if n := strings.Count(got, "=>"); n != 2 {
+				t.Errorf("%s: %s", c.expr, got)
+			}
+			continue
+		}
+		if got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.expr, got, c.want)
+		}
+	}
+
+	q, err := s.Querier(0, 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	m := labels.MustNewMatcher(labels.MatchEqual, "instname", "sdb")
+	check := func(got []string, err error, want string) {
+		t.Helper()
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q, %v, want %s", got, err, want)
+		}
+	}
+	names := func(ms ...*labels.Matcher) {
+		t.Helper()
+		got, _, err := q.LabelNames(ctx, nil, ms...)
+		check(got, err, "__name__ agent hostname instid instname of")
+	}
+	names()
+	names(m)
+	value := func(label, want string, ms ...*labels.Matcher) {
+		t.Helper()
+		got, _, err := q.LabelValues(ctx, label, nil, ms...)
+		check(got, err, want)
+	}
+	value("__name__", "disk_dev_read")
+	value("__name__", "disk_dev_read", m)
+	value("instname", "sda sdb")
+	value("instid", "1", m)
+	value("of", "sda sdb")
+	value("hostname", "www")
+	value("nothing", "")
+	got, _, err := q.LabelValues(ctx, "of", &storage.LabelHints{Limit: 1})
+	check(got, err, "sda")
+}
+
+// TestStale checks when values end.
+func TestStale(t *testing.T) {
+	f := newFixture("a.b", gauge())
+	f.at(1000, "x", 1, "y", 2)
+	f.at(1010, "x", 1, "y", 2)
+	f.at(1020, "x", 1) // y is gone
+	f.at(1030, "x", 1)
+	f.AppendSample(series.Sample{Series: f.id, Time: pcp.Timestamp{Sec: 1035}, Gap: true})
+	f.at(1100, "x", 1, "y", 2)
+	f.AppendSample(series.Sample{Series: f.id, Time: pcp.Timestamp{Sec: 1110}, Err: pcp.ErrAgain})
+	f.at(1120, "x", 1, "y", 2)
+	f.at(1130) // no instances
+	f.at(1140, "x", 1)
+	f.at(1150, "z", 3) // another one in place of all
+	f.at(1160, "z", 3)
+	s := store.New(f, store.Config{})
+	for _, c := range []struct {
+		at   int64
+		want string
+	}{
+		{999, ""},
+		{1000, "x y"},
+		{1019, "x y"},
+		{1020, "x"},
+		{1034, "x"},
+		{1035, ""},
+		{1099, ""},
+		{1100, "x y"},
+		{1109, "x y"},
+		{1110, ""},
+		{1120, "x y"},
+		{1130, ""},
+		{1140, "x"},
+		{1150, "z"},
+		{1160, "z"},
+		{1160 + 5*minute - 1, "z"},
+		{1160 + 5*minute, ""},
+	} {
+		got := query(t, s, "a_b", c.at)
+		var list []string
+		for _, name := range []string{"x", "y", "z"} {
+			if strings.Contains(got, `instname="`+name+`"`) {
+				list = append(list, name)
+			}
+		}
+		if have := strings.Join(list, " "); have != c.want {
+			t.Errorf("at %d: %q, want %q (%s)", c.at, have, c.want, got)
+		}
+	}
+}
+
+// TestIntervals records instances of a metric at different intervals.
+func TestIntervals(t *testing.T) {
+	f := newFixture("a.b", gauge())
+	for sec := int64(1000); sec < 1100; sec++ {
+		f.at(sec, "fast", int(sec))
+		if sec%10 == 0 {
+			f.AppendSample(series.Sample{Series: f.id, Time: pcp.Timestamp{Sec: sec, Nsec: 5e8}, Values: []series.InstValue{f.value("slow", 7)}})
+		}
+	}
+	s := store.New(f, store.Config{})
+	for sec := int64(1011); sec < 1100; sec++ {
+		if got := query(t, s, "count(a_b)", sec); got != fmt.Sprintf("{} => 2 @[%d000]", sec) {
+			t.Errorf("at %d: %s", sec, got)
+		}
+	}
+}
+
+// value returns a value of an instance, which is added if it is new.
+func (f *fixture) value(name string, n int) series.InstValue {
+	in, ok := f.inst[name]
+	if !ok {
+		in.Instance = f.AddInstance(f.id, int32(len(f.inst)), name, "")
+		in.Value.Inst = int32(len(f.inst))
+		f.inst[name] = in
+	}
+	v := pcp.DoubleValue(float64(n))
+	v.Inst = in.Value.Inst
+	in.Value = v
+	return in
+}
+
+// TestCounters calculates rates over a reset.
+func TestCounters(t *testing.T) {
+	d := gauge()
+	d.Sem, d.InDom = pcp.SemCounter, pcp.InDomNull
+	f := newFixture("a.c", d)
+	for i := range int64(7) {
+		v := pcp.DoubleValue(float64(100 + 10*i))
+		if i > 3 {
+			v = pcp.DoubleValue(float64(10 * (i - 3)))
+		}
+		v.Inst = pcp.InNull
+		f.Append(f.id, pcp.Timestamp{Sec: 1000 + 10*i}, series.InstValue{Value: v})
+	}
+	s := store.New(f, store.Config{})
+	if got, want := query(t, s, "increase(a_c[60s])", 1060), `{agent="linux", hostname="www"} => 60 @[1060000]`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := query(t, s, "resets(a_c[70s])", 1060), `{agent="linux", hostname="www"} => 1 @[1060000]`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestLimit loads too many samples.
+func TestLimit(t *testing.T) {
+	f := newFixture("a.b", gauge())
+	for sec := range int64(100) {
+		f.at(1000+sec, "x", 1, "y", 2)
+	}
+	const want = "expanding series: query processing would load too many samples into memory in query execution"
+	if got := query(t, store.New(f, store.Config{MaxSamples: 199}), "sum_over_time(a_b[5m])", 1100); got != "Error executing query: "+want && got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := query(t, store.New(f, store.Config{MaxSamples: 200}), "count_over_time(a_b[5m])", 1100); strings.Count(got, "=> 100") != 2 {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestSameName records two metrics with one name in Prometheus, and strings.
+func TestSameName(t *testing.T) {
+	d := gauge()
+	d.InDom = pcp.InDomNull
+	f := newFixture("a.b", d)
+	add := func(id sid.ID, v pcp.Value) {
+		v.Inst = pcp.InNull
+		f.Append(id, pcp.Timestamp{Sec: 1000}, series.InstValue{Value: v})
+	}
+	add(f.id, pcp.DoubleValue(1))
+	d.PMID++
+	add(f.AddMetric("a_b", d, `{"hostname":"www","agent":"linux"}`), pcp.DoubleValue(2))
+	d.PMID++
+	d.Type = pcp.TypeString
+	add(f.AddMetric("a.s", d, `{"hostname":"www","agent":"linux"}`), pcp.StringValue("x"))
+	s := store.New(f, store.Config{})
+	if got, want := query(t, s, `{__name__=~"a.*"}`, 1000), `{__name__="a_b", agent="linux", hostname="www"} => 1 @[1000000]`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
