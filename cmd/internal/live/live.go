@@ -9,6 +9,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/live/find"
 	"github.com/go-pcp/pcp/cmd/internal/live/info"
 	"github.com/go-pcp/pcp/cmd/internal/live/probe"
+	"github.com/go-pcp/pcp/cmd/internal/live/query"
 	"github.com/go-pcp/pcp/cmd/internal/live/search"
 	"github.com/go-pcp/pcp/cmd/internal/live/stat"
 	"github.com/go-pcp/pcp/cmd/internal/live/store"
@@ -25,6 +26,7 @@ func Commands() []*cli.Command {
 		val.Command,
 		val.EventCommand,
 		chart.Command,
+		query.Command,
 		dumptext.Command,
 		client.Command,
 		client.GroupCommand,
