@@ -65,7 +65,7 @@ func (a *admission) apply(from net.Addr, unix bool) error {
 }
 
 // identify applies the rules for users and groups to the client's identity, which is
-// final; who is nil if the client is no user of this host.
+// final: nil means that the client is not a user of this host.
 func (a *admission) identify(who *access.User) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -44,5 +44,5 @@ func (p *profiles) set(body []byte, clients *roster) error {
 	return nil
 }
 
-// of returns the profile of a context, nil if it has none.
+// of returns the profile of a context, nil if there is no such profile.
 func (p *profiles) of(context int32) *pcp.Profile { return p.byContext[context].profile }
