@@ -189,15 +189,19 @@ func isText(x *expr) bool {
 func above(o op, arg1, arg2 *expr, s sem) *expr {
 	arg := primary(arg1, arg2)
 	x := newExpr(o, arg1, arg2, arg.hosts, arg.insts, arg.times, abs(arg.times), s)
-	x.choose()
+	x.settle()
 	return x
 }
 
 // fold evaluates a node whose arguments are constants, and makes it a constant.
 func (b *builder) fold(x *expr) *expr {
-	if x.eval != nil && x.arg1.op == opNone && (x.arg2 == nil || x.arg2.op == opNone) {
-		x.eval(b.e, x)
-		x.op, x.eval, x.arg1, x.arg2 = opNone, nil, nil, nil
+	if x.arg1.op == opNone && (x.arg2 == nil || x.arg2.op == opNone) {
+		var arg2 *cell
+		if x.arg2 != nil {
+			arg2 = x.arg2.cell
+		}
+		compute(x.cell, x.arg1.cell, arg2)
+		x.op, x.arg1, x.arg2 = opNone, nil, nil
 	}
 	return x
 }
@@ -214,7 +218,7 @@ func (b *builder) rule(cond, act *expr) *expr {
 	}
 	b.e.stats.Rules++
 	x := newExpr(opRule, cond, act, none, none, none, 1, semTruth)
-	x.choose()
+	x.settle()
 	return x
 }
 
@@ -241,10 +245,7 @@ func (b *builder) action(o op, arg1, arg2 *expr) *expr {
 		b.e.stomps = true
 	}
 	x := newExpr(o, arg1, arg2, none, none, none, 1, semTruth)
-	x.choose()
-	if b.e.archives != nil && o.acts() {
-		x.eval = evalPretend
-	}
+	x.settle()
 	return x
 }
 
@@ -259,7 +260,7 @@ func (b *builder) send(o op, receiver string, arg1, arg2 *expr) *expr {
 
 func (b *builder) arguments(list *expr) *expr {
 	x := newExpr(actArgument, list, nil, none, 1, none, 1, semText)
-	x.choose()
+	x.settle()
 	return x
 }
 
@@ -315,9 +316,7 @@ func (b *builder) binary(o op, arg1, arg2 *expr) *expr {
 	case o == opRuleset:
 		return x // the remains of a rule with a mistake may be a constant
 	case (o == opAnd || o == opOr) && arg2 == nil:
-		// The mistake was reported: there is nothing to combine with.
-		x.eval = nil
-		return x
+		return x // the mistake was reported: there is nothing to combine with
 	}
 	return b.fold(x)
 }
@@ -335,7 +334,7 @@ func (b *builder) match(o op, pattern, cond *expr) *expr {
 	pattern.pattern = re
 	pattern.sem = semPattern
 	x := newExpr(o, cond, pattern, cond.hosts, cond.insts, cond.times, abs(cond.times), cond.sem)
-	x.choose()
+	x.settle()
 	return b.fold(x)
 }
 
@@ -386,7 +385,7 @@ func (b *builder) over(o op, d domain, arg *expr) *expr {
 	}
 	x := newExpr(o+op(d), arg, nil, hosts, insts, times, abs(times), s)
 	x.units = x.units || o == opCount
-	x.choose()
+	x.settle()
 	return x
 }
 
@@ -472,14 +471,14 @@ func (b *builder) fetch(name string, hosts, insts []string, from, to int) *expr 
 	x := newExpr(opFetch, nil, nil, len(ms.list), count, keep, keep, semUnknown)
 	x.metrics = ms
 	x.room()
-	x.choose()
+	x.settle()
 	x.instances()
 	for _, m := range ms.list {
 		m.x = x
 	}
 	if delay > 0 {
 		x = newExpr(opDelay, x, nil, x.hosts, x.insts, delay, delay, x.sem)
-		x.choose()
+		x.settle()
 	}
 	return x
 }

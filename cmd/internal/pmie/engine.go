@@ -108,6 +108,7 @@ type Engine struct {
 	cfg      Config
 	ctx      context.Context // of the call
 	b        *builder
+	ev       evaluator
 	tasks    []*task
 	archives []*recording
 	contexts map[string]*pmapi.Context // for metadata
@@ -183,6 +184,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Zone = time.Local
 	}
 	e := &Engine{cfg: cfg, ctx: ctx, contexts: make(map[string]*pmapi.Context), states: make(map[string]hostState), dead: make(map[string]bool)}
+	e.ev = evaluator{wrap: cfg.Wrap, names: e.instanceNames}
 	e.b = &builder{e: e, vars: make(map[string]*expr), rules: make(map[string]*expr)}
 	variable := func(name string) *expr {
 		x := newExpr(opVar, nil, nil, none, none, none, 1, semVar)

@@ -8,10 +8,93 @@ import (
 
 func nan() float64 { return math.NaN() }
 
-// run evaluates a node that is not a constant.
-func (e *Engine) run(x *expr) {
-	if x.eval != nil {
-		x.eval(e, x)
+// An evaluator computes the values of expressions.
+type evaluator struct {
+	wrap  bool                             // a counter that went back has overflowed
+	names func(m *metric) map[int32]string // requests the names of all instances of a metric
+}
+
+// run evaluates an expression with the values just fetched: first its arguments, then itself.
+func (ev *evaluator) run(x *expr) {
+	if x.inert() {
+		return
+	}
+	if x.arg1 != nil {
+		ev.run(x.arg1)
+	}
+	if x.arg2 != nil {
+		ev.run(x.arg2)
+	}
+	s := step{x: x.cell}
+	if x.arg1 != nil {
+		s.a = x.arg1.cell
+	}
+	if x.arg2 != nil {
+		s.b = x.arg2.cell
+	}
+	ev.step(s)
+}
+
+// inert reports whether x is not evaluated: it is a constant, a variable, or a mistake that was reported.
+func (x *expr) inert() bool {
+	return x.op == opNone || x.op == opVar || (x.op == opAnd || x.op == opOr) && x.arg2 == nil
+}
+
+// step evaluates a node whose arguments have their values.
+func (ev *evaluator) step(s step) {
+	if s.x.op == opFetch {
+		ev.fetch(s.x)
+		return
+	}
+	compute(s.x, s.a, s.b)
+}
+
+// compute sets the newest values of x to those of its operator, given its arguments.
+func compute(x, a, b *cell) {
+	x.rotate()
+	switch x.op {
+	case opAdd, opSub, opMul, opDiv:
+		if x.ready(a, 1, x.one1) && x.ready(b, 1, x.one2) {
+			arithmetic(x.op, x.numbers(0), operand(a), operand(b), x.one1, x.one2)
+			x.have(newer(a, b))
+		}
+	case opEq, opNeq, opLt, opLte, opGt, opGte:
+		if x.ready(a, 1, x.one1) && x.ready(b, 1, x.one2) {
+			compare(x.op, x.truth(0), operand(a), operand(b), x.one1, x.one2)
+			x.have(newer(a, b))
+		}
+	case opNeg, opInstant:
+		if x.ready(a, 1, x.one1) {
+			unary(x.op, x.numbers(0), operand(a), x.one1)
+			x.have(a.samples[0].time)
+		}
+	case opNot:
+		if x.ready(a, 1, x.one1) {
+			not(x.truth(0), a.truth(0), x.one1)
+			x.have(a.samples[0].time)
+		}
+	case opAnd:
+		and.combine(x, a, b)
+	case opOr:
+		or.combine(x, a, b)
+	case opRise, opFall:
+		if x.ready(a, 2, x.one1) {
+			edge(x.op, x.truth(0), a.truth(0), a.truth(1), x.one1)
+			x.have(a.samples[0].time)
+		}
+	case opRate:
+		if x.ready(a, 2, x.one1) {
+			change(x.numbers(0), a.numbers(0), a.numbers(1), a.samples[0].time-a.samples[1].time, x.one1)
+			x.have(a.samples[0].time)
+		}
+	case opDelay:
+		delay(x.node, a.node)
+	case opMatch, opNoMatch:
+		match(x.node, a.node, b.node)
+	case opEqText, opNeqText:
+		compareText(x.node, a.node, b.node)
+	default:
+		over(x, a, b)
 	}
 }
 
@@ -30,82 +113,57 @@ func single(x *expr) bool {
 	return x.sem == semText
 }
 
-// choose sets how a node is evaluated.
-func (x *expr) choose() {
+// settle sets what x needs to know of its arguments and metrics when it is evaluated.
+func (x *expr) settle() {
 	x.one1 = x.arg1 != nil && single(x.arg1)
 	x.one2 = x.arg2 != nil && single(x.arg2)
-	one1, one2 := x.one1, x.one2
 	x.rates = ratesUnknown
-	switch x.op {
-	case opRule:
-		x.eval = evalRule
-	case opRuleset:
-		x.eval = evalRuleset
-	case opFetch:
+	x.hits, x.hitsOf = nil, 0
+	if x.op == opFetch {
 		switch m := x.metrics.first(); {
 		case m.desc.InDom == pcp.InDomNull || m.conv == 0:
-			x.eval = fetchOne
+			x.kind = fetchOne
 		case m.named == 0:
-			x.eval = fetchAll
+			x.kind = fetchAll
 		default:
-			x.eval = fetchNamed
+			x.kind = fetchNamed
 		}
-	case opDelay:
-		x.eval = evalDelay(one1)
-	case opRate:
-		x.eval = evalMerge(one1, func(now, before, delta float64) float64 { return (now - before) / delta })
-	case opRise:
-		x.eval = evalEdge(one1, func(now, before int8) bool { return now > before })
-	case opFall:
-		x.eval = evalEdge(one1, func(now, before int8) bool { return now < before })
-	case opInstant:
-		x.eval = evalUnary(one1, func(v float64) float64 { return v })
-	case opNeg:
-		x.eval = evalUnary(one1, func(v float64) float64 { return -v })
-	case opNot:
-		x.eval = evalNot(one1)
-	case opAdd, opSub, opMul, opDiv:
-		x.eval = evalArithmetic
-	case opEq, opNeq, opLt, opLte, opGt, opGte:
-		x.eval = evalCompare
-	case opEqText:
-		x.eval = evalText(one1, one2, true)
-	case opNeqText:
-		x.eval = evalText(one1, one2, false)
-	case opAnd:
-		x.eval = evalAnd
-	case opOr:
-		x.eval = evalOr
-	case opMatch, opNoMatch:
-		x.eval = evalMatch
-	case opOther:
-		x.eval = nil // evalRuleset evaluates it
-	case actSeq:
-		x.eval = evalSeq
-	case actAlt:
-		x.eval = evalAlt
-	case actShell, actAlarm, actSyslog, actPrint, actStomp, actExec:
-		x.eval = evalAction
-	case actWebhook, actAlertmanager, actMail:
-		x.eval = evalDeliver
-	case actArgument:
-		x.eval = evalArgument
-	default:
-		x.eval = evalOver(x.op)
 	}
 }
 
 // newer returns the later of two times.
-func newer(x, y *expr) float64 { return max(x.samples[0].time, y.samples[0].time) }
+func newer(x, y *cell) float64 { return max(x.samples[0].time, y.samples[0].time) }
+
+// verdict returns the value of a condition. It is unknown if there is none, and false if strings were compared
+// and there were no values.
+func (x *cell) verdict() int8 {
+	switch {
+	case x.valid == 0:
+		return isUnknown
+	case x.span == 0:
+		return isFalse
+	}
+	return x.truth(0)[0]
+}
 
 // have records that x has one more sample, of a time.
-func (x *expr) have(time float64) {
+func (x *cell) have(time float64) {
 	x.samples[0].time = time
 	x.valid++
 }
 
+// ready reports whether an argument has a number of samples, with the values that x needs. If not, x is
+// unknown.
+func (x *cell) ready(arg *cell, samples int, one bool) bool {
+	if arg.valid >= samples && x.span > 0 && fits(x, arg, one) {
+		return true
+	}
+	x.valid = 0
+	return false
+}
+
 // fits reports whether an argument has the values that a node needs.
-func fits(x, arg *expr, one bool) bool {
+func fits(x, arg *cell, one bool) bool {
 	if one {
 		return arg.span > 0
 	}
@@ -120,9 +178,17 @@ func at[T any](list []T, one bool, i int) T {
 	return list[i]
 }
 
+// stride is the distance between the values of an argument.
+func stride(one bool) int {
+	if one {
+		return 0
+	}
+	return 1
+}
+
 // operand returns the numbers of an argument. A truth value counts as 0, 1 or 2, a string as slightly more than
 // 0: pmie reads the bits of its address as a number, and there are rules with "name > 0".
-func operand(x *expr) []float64 {
+func operand(x *cell) []float64 {
 	if x.nums != nil {
 		return x.numbers(0)
 	}
@@ -131,7 +197,7 @@ func operand(x *expr) []float64 {
 		for i, v := range x.truth(0) {
 			list[i] = float64(v)
 		}
-	} else if x.texts != nil {
+	} else if x.node.texts != nil {
 		for i := range list {
 			list[i] = math.SmallestNonzeroFloat64
 		}
@@ -139,32 +205,11 @@ func operand(x *expr) []float64 {
 	return list
 }
 
-func evalUnary(one bool, f func(float64) float64) func(*Engine, *expr) {
-	return func(e *Engine, x *expr) {
-		e.run(x.arg1)
-		x.rotate()
-		if x.arg1.valid == 0 || x.span == 0 || !fits(x, x.arg1, one) {
-			x.valid = 0
-			return
-		}
-		in := operand(x.arg1)
-		for i := range x.numbers(0) {
-			x.numbers(0)[i] = f(at(in, one, i))
-		}
-		x.have(x.arg1.samples[0].time)
-	}
-}
-
-func evalArithmetic(e *Engine, x *expr) {
-	if !e.operands(x) {
-		return
-	}
-	a, b, out := operand(x.arg1), operand(x.arg2), x.numbers(0)
-	a, b = a[:needed(x.one1, out)], b[:needed(x.one2, out)]
-	next1, next2 := stride(x.one1), stride(x.one2)
+func arithmetic(o op, out, a, b []float64, one1, one2 bool) {
+	next1, next2 := stride(one1), stride(one2)
 	i, j := 0, 0
 	for k := range out {
-		switch v, w := a[i], b[j]; x.op {
+		switch v, w := a[i], b[j]; o {
 		case opAdd:
 			out[k] = v + w
 		case opSub:
@@ -176,49 +221,14 @@ func evalArithmetic(e *Engine, x *expr) {
 		}
 		i, j = i+next1, j+next2
 	}
-	x.have(newer(x.arg1, x.arg2))
 }
 
-// stride is the distance between the values of an argument, and needed the number of
-// values that it must have.
-func stride(one bool) int {
-	if one {
-		return 0
-	}
-	return 1
-}
-
-func needed[T any](one bool, out []T) int {
-	if one {
-		return 1
-	}
-	return len(out)
-}
-
-// operands evaluates the arguments of a node, and reports whether the node can be
-// evaluated.
-func (e *Engine) operands(x *expr) bool {
-	e.run(x.arg1)
-	e.run(x.arg2)
-	x.rotate()
-	if x.arg1.valid > 0 && x.arg2.valid > 0 && x.span > 0 && fits(x, x.arg1, x.one1) && fits(x, x.arg2, x.one2) {
-		return true
-	}
-	x.valid = 0
-	return false
-}
-
-func evalCompare(e *Engine, x *expr) {
-	if !e.operands(x) {
-		return
-	}
-	a, b, out := operand(x.arg1), operand(x.arg2), x.truth(0)
-	a, b = a[:needed(x.one1, out)], b[:needed(x.one2, out)]
-	next1, next2 := stride(x.one1), stride(x.one2)
+func compare(o op, out []int8, a, b []float64, one1, one2 bool) {
+	next1, next2 := stride(one1), stride(one2)
 	i, j := 0, 0
 	for k := range out {
 		is := false
-		switch v, w := a[i], b[j]; x.op {
+		switch v, w := a[i], b[j]; o {
 		case opEq:
 			is = v == w
 		case opNeq:
@@ -235,7 +245,27 @@ func evalCompare(e *Engine, x *expr) {
 		out[k] = truthOf(is)
 		i, j = i+next1, j+next2
 	}
-	x.have(newer(x.arg1, x.arg2))
+}
+
+func unary(o op, out, in []float64, one bool) {
+	for i := range out {
+		if out[i] = at(in, one, i); o == opNeg {
+			out[i] = -out[i]
+		}
+	}
+}
+
+func not(out, in []int8, one bool) {
+	for i := range out {
+		out[i] = negated(at(in, one, i))
+	}
+}
+
+func negated(v int8) int8 {
+	if v == isUnknown {
+		return v
+	}
+	return 1 - v
 }
 
 func truthOf(b bool) int8 {
@@ -245,7 +275,36 @@ func truthOf(b bool) int8 {
 	return isFalse
 }
 
-func evalText(one1, one2, equal bool) func(*Engine, *expr) {
+// edge compares truth values with those of the sample before.
+func edge(o op, out, now, before []int8, one bool) {
+	for i := range out {
+		v, w := at(now, one, i), at(before, one, i)
+		out[i] = truthOf(o == opRise && v > w || o == opFall && v < w)
+	}
+}
+
+// change returns the change of values in a second, given those of the sample before.
+func change(out, now, before []float64, seconds float64, one bool) {
+	for i := range out {
+		out[i] = (at(now, one, i) - at(before, one, i)) / seconds
+	}
+}
+
+// delay takes the values of an earlier sample.
+func delay(x, a *expr) {
+	n := a.times
+	if !x.ready(a.cell, n, x.one1) {
+		return
+	}
+	if a.texts != nil {
+		copy(x.strs(0), a.strs(n-1))
+	} else {
+		copy(x.numbers(0), a.numbers(n-1))
+	}
+	x.have(a.samples[n-1].time)
+}
+
+func compareText(x, a, b *expr) {
 	span := func(x *expr) int {
 		if x.sem == semText {
 			return 1
@@ -261,91 +320,28 @@ func evalText(one1, one2, equal bool) func(*Engine, *expr) {
 		}
 		return "", false
 	}
-	return func(e *Engine, x *expr) {
-		e.run(x.arg1)
-		e.run(x.arg2)
-		x.rotate()
-		ok := x.arg1.valid > 0 && x.arg2.valid > 0
-		switch {
-		case one1 && one2:
-			ok = ok && x.span == span(x.arg1) && x.span == span(x.arg2)
-		case one1:
-			ok = ok && x.span == span(x.arg2)
-		case one2:
-			ok = ok && x.span == span(x.arg1)
-		default:
-			ok = ok && x.span == x.arg1.span && x.span == x.arg2.span
-		}
-		if !ok {
-			x.valid = 0
-			return
-		}
-		out := x.truth(0)
-		for i := range out {
-			a, ok1 := str(x.arg1, one1, i)
-			b, ok2 := str(x.arg2, one2, i)
-			out[i] = truthOf(ok1 && ok2 && (a == b) == equal)
-		}
-		x.have(newer(x.arg1, x.arg2))
+	ok := a.valid > 0 && b.valid > 0
+	switch {
+	case x.one1 && x.one2:
+		ok = ok && x.span == span(a) && x.span == span(b)
+	case x.one1:
+		ok = ok && x.span == span(b)
+	case x.one2:
+		ok = ok && x.span == span(a)
+	default:
+		ok = ok && x.span == a.span && x.span == b.span
 	}
-}
-
-func evalMerge(one bool, f func(now, before, delta float64) float64) func(*Engine, *expr) {
-	return func(e *Engine, x *expr) {
-		arg := x.arg1
-		e.run(arg)
-		x.rotate()
-		if arg.valid < 2 || x.span == 0 || !fits(x, arg, one) {
-			x.valid = 0
-			return
-		}
-		now, before, out := arg.numbers(0), arg.numbers(1), x.numbers(0)
-		delta := arg.samples[0].time - arg.samples[1].time
-		for i := range out {
-			out[i] = f(at(now, one, i), at(before, one, i), delta)
-		}
-		x.have(arg.samples[0].time)
+	if !ok {
+		x.valid = 0
+		return
 	}
-}
-
-func evalEdge(one bool, f func(now, before int8) bool) func(*Engine, *expr) {
-	return func(e *Engine, x *expr) {
-		arg := x.arg1
-		e.run(arg)
-		x.rotate()
-		if arg.valid < 2 || x.span == 0 || !fits(x, arg, one) {
-			x.valid = 0
-			return
-		}
-		now, before, out := arg.truth(0), arg.truth(1), x.truth(0)
-		for i := range out {
-			out[i] = truthOf(f(at(now, one, i), at(before, one, i)))
-		}
-		x.have(arg.samples[0].time)
+	out := x.truth(0)
+	for i := range out {
+		v, ok1 := str(a, x.one1, i)
+		w, ok2 := str(b, x.one2, i)
+		out[i] = truthOf(ok1 && ok2 && (v == w) == (x.op == opEqText))
 	}
-}
-
-func evalNot(one bool) func(*Engine, *expr) {
-	return func(e *Engine, x *expr) {
-		e.run(x.arg1)
-		x.rotate()
-		if x.arg1.valid == 0 || x.span == 0 || !fits(x, x.arg1, one) {
-			x.valid = 0
-			return
-		}
-		in, out := x.arg1.truth(0), x.truth(0)
-		for i := range out {
-			out[i] = negated(at(in, one, i))
-		}
-		x.have(x.arg1.samples[0].time)
-	}
-}
-
-func negated(v int8) int8 {
-	if v == isUnknown {
-		return v
-	}
-	return 1 - v
+	x.have(newer(a.cell, b.cell))
 }
 
 // A connective combines two truth values. If one of them is decisive, its result is
@@ -374,34 +370,28 @@ func (c connective) one(a int8) int8 {
 	return isUnknown
 }
 
-func evalAnd(e *Engine, x *expr) { evalLogic(e, x, and) }
-func evalOr(e *Engine, x *expr)  { evalLogic(e, x, or) }
-
-func evalLogic(e *Engine, x *expr, c connective) {
-	arg1, arg2 := x.arg1, x.arg2
-	e.run(arg1)
-	e.run(arg2)
-	x.rotate()
+// combine evaluates x, of whose arguments one may be unknown.
+func (c connective) combine(x, a, b *cell) {
 	if x.span == 0 {
 		x.valid = 0
 		return
 	}
 	out := x.truth(0)
-	ok1 := arg1.valid > 0 && arg1.truths != nil && fits(x, arg1, x.one1)
-	ok2 := arg2.valid > 0 && arg2.truths != nil && fits(x, arg2, x.one2)
+	ok1 := a.valid > 0 && a.truths != nil && fits(x, a, x.one1)
+	ok2 := b.valid > 0 && b.truths != nil && fits(x, b, x.one2)
 	switch {
 	case ok1 && ok2:
-		a, b := arg1.truth(0), arg2.truth(0)
+		v, w := a.truth(0), b.truth(0)
 		for i := range out {
-			out[i] = c.both(at(a, x.one1, i), at(b, x.one2, i))
+			out[i] = c.both(at(v, x.one1, i), at(w, x.one2, i))
 		}
-		x.have(newer(arg1, arg2))
+		x.have(newer(a, b))
 	case ok1:
-		c.alone(out, arg1.truth(0), x.one1, x.one1 && x.one2)
-		x.have(arg1.samples[0].time)
+		c.alone(out, a.truth(0), x.one1, x.one1 && x.one2)
+		x.have(a.samples[0].time)
 	case ok2:
-		c.alone(out, arg2.truth(0), x.one2, x.one1 && x.one2)
-		x.have(arg2.samples[0].time)
+		c.alone(out, b.truth(0), x.one2, x.one1 && x.one2)
+		x.have(b.samples[0].time)
 	default:
 		x.valid = 0
 	}
@@ -418,93 +408,123 @@ func (c connective) alone(out, in []int8, one, both bool) {
 	}
 }
 
-func evalMatch(e *Engine, x *expr) {
-	arg := x.arg1
-	e.run(arg)
-	x.rotate()
-	x.samples[0].time = arg.samples[0].time
-	if arg.span == 0 || x.span < arg.span {
+// match evaluates a node that looks at the names of instances. Its values are unknown, not missing, if its
+// argument has no values.
+func match(x, a, pattern *expr) {
+	x.samples[0].time = a.samples[0].time
+	if a.span == 0 || x.span < a.span {
 		x.valid = 0
 		return
 	}
-	out := x.truth(0)
-	in := arg.truth(0)
-	list := []*metric(nil)
-	if arg.metrics != nil {
-		list = arg.metrics.list
-	}
-	inst := 0
+	in, out := a.truth(0), x.truth(0)
+	hits := x.matching(a, pattern)
 	for i := range in {
-		switch {
-		case arg.valid == 0:
+		if a.valid == 0 {
 			out[i] = isUnknown
 			continue
-		case x.insts <= 0:
-			out[i] = isFalse
-			continue
 		}
-		for len(list) > 0 && inst >= list[0].count {
-			list, inst = list[1:], 0
-		}
-		if len(list) == 0 || list[0].names == nil {
-			out[i] = isFalse
-		} else {
-			hit := x.arg2.pattern.MatchString(list[0].names[inst]) == (x.op == opMatch)
-			out[i] = truthOf(hit && in[i] != isFalse)
-		}
-		inst++
+		out[i] = truthOf(i < len(hits) && hits[i] && in[i] != isFalse)
 	}
 	x.valid++
 }
 
-func evalDelay(one bool) func(*Engine, *expr) {
-	return func(e *Engine, x *expr) {
-		arg := x.arg1
-		n := arg.times
-		e.run(arg)
-		x.rotate()
-		if arg.valid < n || x.span == 0 || !fits(x, arg, one) {
+// matching returns for which instances of its argument x is true, if they match.
+func (x *expr) matching(a, pattern *expr) []bool {
+	if a.metrics == nil || x.insts <= 0 {
+		return nil
+	}
+	changes := 1
+	for _, m := range a.metrics.list {
+		changes += m.changes
+	}
+	if x.hitsOf == changes {
+		return x.hits
+	}
+	x.hits, x.hitsOf = x.hits[:0], changes
+	for _, m := range a.metrics.list {
+		for i := range max(m.count, 0) {
+			hit := m.names != nil && pattern.pattern.MatchString(m.names[i]) == (x.op == opMatch)
+			x.hits = append(x.hits, hit)
+		}
+	}
+	return x.hits
+}
+
+// over evaluates a node that reduces the values of a domain to one. Without instances a
+// quantifier is unknown, and an aggregate has no value.
+func over(x, a, b *cell) {
+	time := a.samples[0].time
+	first := x.samples[0].at
+	known, all := a.truths != nil, len(a.truths)
+	if x.op.numeric() {
+		known, all = a.nums != nil, len(a.nums)
+	}
+	if a.valid == 0 || !known {
+		x.valid = 0
+		return
+	}
+	from := min(a.samples[0].at, all)
+	d, _ := x.op.domain()
+	switch d {
+	case overHosts:
+		if a.hosts <= 0 || all-from < a.hosts {
 			x.valid = 0
 			return
 		}
-		if arg.texts != nil {
-			copy(x.strs(0), arg.strs(n-1))
-		} else {
-			copy(x.numbers(0), arg.numbers(n-1))
+		reduce(x, a, b, first, from, 1, a.hosts)
+	case overSamples:
+		// All samples, in their stored order.
+		n := a.times
+		if n <= 0 || a.valid < n || x.span == 0 {
+			x.valid = 0
+			return
 		}
-		x.have(arg.samples[n-1].time)
+		for i := range x.span {
+			reduce(x, a, b, first+i, i, x.span, n)
+		}
+	case overInstances:
+		if x.hosts == 0 {
+			x.valid = 0
+			return
+		}
+		hosts := 1
+		if abs(x.hosts) != 1 {
+			hosts = len(x.metrics.list)
+		}
+		for i := range hosts {
+			n := a.insts
+			if abs(x.hosts) != 1 {
+				n = x.metrics.list[i].count
+			}
+			if n < 1 || all-from < n {
+				if x.truths == nil {
+					x.valid = 0
+					return
+				}
+				x.truths[first+i] = isUnknown
+				break
+			}
+			reduce(x, a, b, first+i, from, 1, n)
+			from += n
+		}
 	}
+	x.have(time)
 }
 
-// evalOver returns the function that evaluates an aggregate or a quantifier.
-func evalOver(o op) func(*Engine, *expr) {
-	switch {
-	case o >= opSum && o < opSum+12:
-		d := domain((o - opSum) % 3)
-		return func(e *Engine, x *expr) {
-			over(e, x, d, func(x *expr) []float64 { return x.nums }, func(x *expr) []float64 { return x.nums }, nil, func(list []float64, each, n int) float64 {
-				return aggregated(o, list, each, n)
-			})
-		}
-	case o >= opCount && o < opCount+3:
-		return func(e *Engine, x *expr) {
-			over(e, x, domain(o-opCount), func(x *expr) []int8 { return x.truths }, func(x *expr) []float64 { return x.nums }, nil, counted)
-		}
-	}
-	first, quantify := opAll, allOf
-	switch {
-	case o >= opSome && o < opSome+3:
-		first, quantify = opSome, someOf
-	case o >= opPercent && o < opPercent+3:
-		first, quantify = opPercent, nil
-	}
-	unknown := isUnknown
-	return func(e *Engine, x *expr) {
-		f := quantify
-		if f == nil {
-			f = func(list []int8, each, n int) int8 { return shareOf(x.arg2.nums[0], list, each, n) }
-		}
-		over(e, x, domain(o-first), func(x *expr) []int8 { return x.truths }, func(x *expr) []int8 { return x.truths }, &unknown, f)
+// reduce sets the value of x at an index to that of n values of its argument: those from an index on, each
+// so far apart.
+func reduce(x, a, b *cell, at, from, each, n int) {
+	switch o := x.op; {
+	case o.numeric():
+		x.nums[at] = aggregated(o, a.nums[from:], each, n)
+	case o >= opCount:
+		x.nums[at] = counted(a.truths[from:], each, n)
+	case o >= opPercent:
+		x.truths[at] = shareOf(b.nums[0], a.truths[from:], each, n)
+	case o >= opSome:
+		x.truths[at] = someOf(a.truths[from:], each, n)
+	default:
+		x.truths[at] = allOf(a.truths[from:], each, n)
 	}
 }
 
@@ -575,145 +595,4 @@ func someOf(list []int8, each, n int) int8 {
 		}
 	}
 	return a
-}
-
-// over evaluates a node that reduces the values of a domain to one. Without instances its
-// value is *none, or not valid if none is nil.
-func over[I, O any](e *Engine, x *expr, d domain, in func(*expr) []I, out func(*expr) []O, none *O, f func(list []I, each, n int) O) {
-	arg := x.arg1
-	e.run(arg)
-	x.rotate()
-	time := arg.samples[0].time
-	to := out(x)[x.samples[0].at:]
-	all := in(arg)
-	if arg.valid == 0 || all == nil {
-		x.valid = 0
-		return
-	}
-	list := all[min(arg.samples[0].at, len(all)):]
-	switch d {
-	case overHosts:
-		if arg.hosts <= 0 || len(list) < arg.hosts {
-			x.valid = 0
-			return
-		}
-		to[0] = f(list, 1, arg.hosts)
-	case overSamples:
-		// All samples, in their stored order.
-		n := arg.times
-		if n <= 0 || arg.valid < n || x.span == 0 {
-			x.valid = 0
-			return
-		}
-		for i := range x.span {
-			to[i] = f(all[i:], x.span, n)
-		}
-	case overInstances:
-		if x.hosts == 0 {
-			x.valid = 0
-			return
-		}
-		hosts := 1
-		if abs(x.hosts) != 1 {
-			hosts = len(x.metrics.list)
-		}
-		for i := range hosts {
-			n := arg.insts
-			if abs(x.hosts) != 1 {
-				n = x.metrics.list[i].count
-			}
-			if n < 1 || len(list) < n {
-				if none == nil {
-					x.valid = 0
-					return
-				}
-				to[i] = *none
-				x.have(time)
-				return
-			}
-			to[i] = f(list, 1, n)
-			list = list[n:]
-		}
-	}
-	x.have(time)
-}
-
-func evalRule(e *Engine, x *expr) {
-	e.run(x.arg1)
-	x.valid = x.arg1.valid
-	x.pass = e.pass
-	if x.valid == 0 {
-		e.stats.Unknown++
-		return
-	}
-	x.truths[0] = isFalse // if strings were compared and there were no values
-	if x.arg1.span > 0 {
-		x.truths[0] = x.arg1.truth(0)[0]
-	}
-	switch x.truths[0] {
-	case isFalse:
-		e.stats.False++
-	case isTrue:
-		e.stats.True++
-		e.fired = x
-		e.run(x.arg2)
-	default:
-		e.stats.Unknown++
-	}
-}
-
-// as evaluates a rule of a ruleset: the output of its actions is about that rule.
-func (e *Engine) as(rule *expr) {
-	outer := e.current
-	e.current = rule
-	evalRule(e, rule)
-	e.current = outer
-}
-
-func evalRuleset(e *Engine, x *expr) {
-	defer func(fired *expr) {
-		// The other actions do not fire the ruleset.
-		if e.fired != nil && (x.arg2 != nil && (e.fired == x.arg2.arg1 || e.fired == x.arg2.arg2)) {
-			e.fired = fired
-		}
-	}(e.fired)
-	take := func(rule *expr) {
-		x.valid = rule.valid
-		x.truths[0] = rule.truths[0]
-	}
-	x.valid = 0
-	allUnknown := true
-	for o := x.arg1; o != nil; o = o.arg2 {
-		rule := o
-		if o.op != opRule {
-			rule = o.arg1
-		}
-		if rule == nil || rule.op != opRule {
-			return // the mistake was reported
-		}
-		e.as(rule)
-		if rule.valid > 0 {
-			take(rule)
-			switch x.truths[0] {
-			case isTrue:
-				return
-			case isFalse:
-				allUnknown = false
-			}
-		}
-		if o.op == opRule {
-			break
-		}
-	}
-	if x.arg2 == nil {
-		return
-	}
-	unknown, otherwise := x.arg2.arg1, x.arg2.arg2
-	switch {
-	case allUnknown && unknown.op == opRule:
-		e.as(unknown)
-	case otherwise.op == opRule:
-		e.as(otherwise)
-		take(otherwise)
-	}
 }

@@ -29,40 +29,65 @@ const none = -1
 // A dimension is less than 0 where there is one value for all of it; insts is 0 where
 // instances are not available.
 type expr struct {
-	// Fields that each evaluation reads come first: of a thousand rules a processor's caches
-	// hold only a part.
-	eval       func(*Engine, *expr) // nil of a constant or a variable
+	*cell
+
 	arg1, arg2 *expr
+	parent     *expr
+	same       *expr // the node that has the values of this one while there is a plan
+	units      bool  // known
+	nvals      int   // of all samples
+	texts      []string
+
+	unit    pcp.Units // of a constant
+	pattern *regexp.Regexp
+	hits    []bool   // which instances match
+	hitsOf  int      // the changes of instances that hits are of, 0 if there are none
+	text    string   // of a constant; the name of a variable; the receiver of an action
+	args    []string // of an action, apart
+	pass    uint64   // the evaluation in which a rule was last looked at
+	syslog  *syslog  // where an action's text goes
+	last    float64  // when an action ran, 0 for never
+}
+
+// A cell is the part of a node that each evaluation reads. The cells of a plan are contiguous, in the order of
+// its steps: of a thousand rules a processor's caches hold only a part.
+type cell struct {
 	op         op
+	kind       fetchKind // of a fetch
 	sem        sem
 	one1, one2 bool // the argument always has one value
-	units      bool // known
 	rates      int8 // the result of rated, unknown until it is called
 	valid      int  // samples that have values, the newest first
 	span       int  // values of a sample
-	samples    []sample
 	nums       []float64
+	samples    []sample
 	truths     []int8
-	metrics    *metrics
 	inline     struct { // for one value of one sample, without a separate allocation
 		sample [1]sample
 		num    [1]float64
 		truth  [1]int8
 	}
 
-	texts               []string
-	parent              *expr
+	metrics             *metrics
+	node                *expr
 	hosts, insts, times int
-	nvals               int // of all samples
+	_                   [3]uint64 // three lines of a cache
+}
 
-	unit    pcp.Units // of a constant
-	pattern *regexp.Regexp
-	text    string   // of a constant; the name of a variable; the receiver of an action
-	args    []string // of an action, apart
-	pass    uint64   // the evaluation in which a rule was last looked at
-	syslog  *syslog  // where an action's text goes
-	last    float64  // when an action ran, 0 for never
-	node    int32    // of the plan for its rule
+// move moves the cell of x.
+func (x *expr) move(to *cell) {
+	from := x.cell
+	*to = *from
+	if len(from.samples) == 1 {
+		to.samples = to.inline.sample[:]
+	}
+	if len(from.nums) == 1 && &from.nums[0] == &from.inline.num[0] {
+		to.nums = to.inline.num[:]
+	}
+	if len(from.truths) == 1 && &from.truths[0] == &from.inline.truth[0] {
+		to.truths = to.inline.truth[:]
+	}
+	x.cell = to
 }
 
 // A sample has the index of the values of a sample, and their time.
@@ -86,7 +111,14 @@ func (x *expr) strings() bool {
 
 // newExpr returns a node above its arguments.
 func newExpr(o op, arg1, arg2 *expr, hosts, insts, times, samples int, s sem) *expr {
-	x := &expr{op: o, arg1: arg1, arg2: arg2, hosts: hosts, insts: insts, times: times, sem: s}
+	whole := &struct {
+		expr
+		cell
+	}{expr: expr{arg1: arg1, arg2: arg2}}
+	x := &whole.expr
+	x.cell = &whole.cell
+	x.op, x.sem, x.node = o, s, x
+	x.hosts, x.insts, x.times = hosts, insts, times
 	x.sampled(samples)
 	if arg1 != nil {
 		arg1.parent = x
@@ -146,13 +178,13 @@ func (x *expr) room() {
 func abs(n int) int { return max(n, -n) }
 
 // numbers returns the numbers of a sample, the newest being 0.
-func (x *expr) numbers(sample int) []float64 {
+func (x *cell) numbers(sample int) []float64 {
 	at := x.samples[sample].at
 	return x.nums[at : at+x.span]
 }
 
 // truth returns the truth values of a sample.
-func (x *expr) truth(sample int) []int8 {
+func (x *cell) truth(sample int) []int8 {
 	at := x.samples[sample].at
 	return x.truths[at : at+x.span]
 }
@@ -164,7 +196,7 @@ func (x *expr) strs(sample int) []string {
 }
 
 // rotate makes the slot of the oldest sample that of the newest.
-func (x *expr) rotate() {
+func (x *cell) rotate() {
 	n := len(x.samples) - 1
 	if n < 1 {
 		return
@@ -269,7 +301,7 @@ func (x *expr) instances() {
 func (x *expr) refit() {
 	x.instances()
 	x.retype()
-	x.choose()
+	x.settle()
 	for x = x.parent; x != nil && x.op.computes(); x = x.parent {
 		arg := primary(x.arg1, x.arg2)
 		x.metrics = arg.metrics
@@ -283,7 +315,7 @@ func (x *expr) refit() {
 			x.reshape()
 		}
 		x.retype()
-		x.choose()
+		x.settle()
 	}
 }
 

@@ -56,6 +56,26 @@ type series struct {
 	time float64       // of the last values
 	nums []float64     // of set, in canonical units
 	have bool          // nums are those of set
+
+	insts []int32 // of the last values
+	turn  int     // the number of times that they have changed
+}
+
+// arrive takes values that were fetched.
+func (s *series) arrive(set *pcp.ValueSet, time float64) {
+	s.set, s.time = set, time
+	same := len(s.insts) == len(set.Values)
+	for i := 0; same && i < len(s.insts); i++ {
+		same = s.insts[i] == set.Values[i].Inst
+	}
+	if same {
+		return
+	}
+	s.turn++
+	s.insts = s.insts[:0]
+	for i := range set.Values {
+		s.insts = append(s.insts, set.Values[i].Inst)
+	}
 }
 
 // numbers returns the values as numbers. Values that are not numbers are 0.
@@ -165,7 +185,7 @@ func (e *Engine) enlist(t *task, h *host, m *metric) {
 		h.waits = append([]*metric{m}, h.waits...)
 		return
 	}
-	m.from = h.of(m)
+	m.attach(h.of(m))
 	if !slices.Contains(h.metrics, m) {
 		h.metrics = append(h.metrics, m)
 	}
@@ -275,7 +295,7 @@ func (h *host) distribute() {
 			set = &h.res.Sets[i]
 		}
 		if set != nil && set.Err == 0 && len(set.Values) > 0 {
-			s.set, s.time = set, time
+			s.arrive(set, time)
 		}
 	}
 }
@@ -290,10 +310,10 @@ const (
 )
 
 // rated reports whether the values of a counter must become rates.
-func rated(x *expr) bool {
+func rated(x *cell) bool {
 	if x.rates == ratesUnknown {
 		x.rates = ratesNo
-		if isRated(x) {
+		if isRated(x.node) {
 			x.rates = ratesYes
 		}
 	}
@@ -308,34 +328,35 @@ func isRated(x *expr) bool {
 }
 
 // take stores values of a metric: n from the kth on.
-func (e *Engine) take(x *expr, m *metric, k, n, at int) {
-	if x.texts == nil {
+func (x *cell) take(m *metric, k, n, at int) {
+	if x.nums != nil {
 		copy(x.numbers(0)[at:at+n], m.from.numbers()[k:])
 		return
 	}
 	for i, v := range m.from.set.Values[k : k+n] {
-		x.strs(0)[at+i], _ = v.As(m.desc.Type).Text()
+		x.node.strs(0)[at+i], _ = v.As(m.desc.Type).Text()
 	}
 }
 
 // makeRates makes rates of n counters of a metric, whose values begin at index at.
-func (e *Engine) makeRates(x *expr, m *metric, at, n int) {
-	if !rates(x.numbers(0)[at:at+n], m.last, m.time-m.before, m.wraps(e)) || m.before == 0 {
+func (ev *evaluator) makeRates(x *cell, m *metric, at, n int) {
+	wrap := 0.0
+	if ev.wrap {
+		wrap = m.wraps()
+	}
+	if !rates(x.numbers(0)[at:at+n], m.last, m.time-m.before, wrap) || m.before == 0 {
 		x.valid = 0
 	}
 	m.before = m.time
 }
 
-// wraps returns the range of a counter that may have wrapped, 0 if it must not be treated
-// as wrapped.
-func (m *metric) wraps(e *Engine) float64 {
-	if e.cfg.Wrap {
-		switch m.desc.Type {
-		case pcp.Type32, pcp.TypeU32:
-			return 1 << 32
-		case pcp.Type64, pcp.TypeU64:
-			return 1 << 64
-		}
+// wraps returns the range of a counter, 0 if it cannot wrap.
+func (m *metric) wraps() float64 {
+	switch m.desc.Type {
+	case pcp.Type32, pcp.TypeU32:
+		return 1 << 32
+	case pcp.Type64, pcp.TypeU64:
+		return 1 << 64
 	}
 	return 0
 }
@@ -361,89 +382,132 @@ func rates(nums, last []float64, delta, wrap float64) bool {
 }
 
 // missing records that a metric has no values from now on.
-func (x *expr) missing(from int) {
+func (x *cell) missing(from int) {
 	x.valid = 0
 	for _, m := range x.metrics.list[from:] {
 		m.before = 0
 	}
 }
 
-func fetchOne(e *Engine, x *expr) {
+// A fetchKind is how a fetch finds its values.
+type fetchKind uint8
+
+const (
+	fetchOne   fetchKind = iota // one value of each metric
+	fetchAll                    // those of all instances
+	fetchNamed                  // those of the instances that the rule names
+)
+
+// fetch takes the values of a metric that were fetched.
+func (ev *evaluator) fetch(x *cell) {
 	x.rotate()
+	latest := 0.0
+	switch x.kind {
+	case fetchOne:
+		latest = ev.fetchOne(x)
+	case fetchAll:
+		latest = ev.fetchAll(x)
+	case fetchNamed:
+		latest = ev.fetchNamed(x)
+	}
+	if latest > 0 {
+		x.samples[0].time = latest
+	}
+}
+
+// fetchOne returns the time of the values, as do fetchAll and fetchNamed, and 0 if some are missing.
+func (ev *evaluator) fetchOne(x *cell) (latest float64) {
 	x.valid++
 	rates := rated(x)
-	latest := 0.0
 	for i, m := range x.metrics.list {
 		if len(m.values()) != 1 || i >= x.span {
 			x.missing(i)
-			return
+			return 0
 		}
-		e.take(x, m, 0, 1, i)
+		x.take(m, 0, 1, i)
 		if rates {
-			e.makeRates(x, m, i, min(1, len(m.last)))
+			ev.makeRates(x, m, i, min(1, len(m.last)))
 		}
 		latest = max(latest, m.time)
 	}
-	x.samples[0].time = latest
+	return latest
 }
 
-func fetchAll(e *Engine, x *expr) {
-	x.rotate()
+func (ev *evaluator) fetchAll(x *cell) (latest float64) {
 	changed := false
 	for _, m := range x.metrics.list {
-		if e.changedInstances(m) {
+		if ev.changedInstances(m) {
 			changed = true
 			m.before = 0
 		}
 	}
 	if changed {
-		x.instances()
+		x.node.instances()
 	}
 	x.valid++
 	rates := rated(x)
-	latest := 0.0
 	at := 0
 	for _, m := range x.metrics.list {
 		n := max(m.count, 0)
 		if n > 0 {
-			e.take(x, m, 0, n, at)
+			x.take(m, 0, n, at)
 		}
 		if rates {
-			e.makeRates(x, m, at, n)
+			ev.makeRates(x, m, at, n)
 		}
 		at += n
 		latest = max(latest, m.time)
 	}
-	x.samples[0].time = latest
+	return latest
 }
 
-func fetchNamed(e *Engine, x *expr) {
-	x.rotate()
+func (ev *evaluator) fetchNamed(x *cell) (latest float64) {
 	x.valid++
 	rates := rated(x)
-	latest := 0.0
 	at := 0
 	for i, m := range x.metrics.list {
-		values := m.values()
-		if values == nil {
+		if m.values() == nil {
 			x.missing(i)
-			return
+			return 0
 		}
 		n := max(m.count, 0)
-		for j := range n {
-			k, ok := slices.BinarySearchFunc(values, m.insts[j], func(v pcp.Value, inst int32) int { return cmp.Compare(v.Inst, inst) })
-			if !ok || at+j >= x.span {
-				x.valid = 0
-				m.before = 0
-				return
+		if !m.find() || at+n > x.span {
+			x.valid = 0
+			m.before = 0
+			return 0
+		}
+		if x.nums != nil {
+			to, from := x.numbers(0)[at:], m.from.numbers()
+			for j, k := range m.picked {
+				to[j] = from[k]
 			}
-			e.take(x, m, k, 1, at+j)
+		} else {
+			for j, k := range m.picked {
+				x.take(m, k, 1, at+j)
+			}
 		}
 		if rates {
-			e.makeRates(x, m, at, n)
+			ev.makeRates(x, m, at, n)
 		}
 		at += n
 		latest = max(latest, m.time)
 	}
-	x.samples[0].time = latest
+	return latest
+}
+
+// find finds the values of the instances that a rule names.
+func (m *metric) find() bool {
+	if m.turn == m.from.turn {
+		return true
+	}
+	m.picked = m.picked[:0]
+	for _, inst := range m.insts[:max(m.count, 0)] {
+		k, ok := slices.BinarySearch(m.from.insts, inst)
+		if !ok {
+			return false
+		}
+		m.picked = append(m.picked, k)
+	}
+	m.turn = m.from.turn
+	return true
 }

@@ -36,8 +36,8 @@ func TestTruthTables(t *testing.T) {
 			t.Errorf("%d or nothing is %d, want %d", c.a, got, c.or)
 		}
 		x := newExpr(opNot, truth(c.a), nil, none, none, none, 1, semTruth)
-		x.choose()
-		x.eval(nil, x)
+		x.settle()
+		compute(x.cell, x.arg1.cell, nil)
 		if got := x.truth(0)[0]; got != c.not {
 			t.Errorf("not %d is %d, want %d", c.a, got, c.not)
 		}

@@ -15,30 +15,37 @@ import (
 
 // A metric is a metric of one host, as used by one expression.
 type metric struct {
+	// Fields that each evaluation reads come first.
+	from   *series   // the source of its values, nil until it is fetched
+	time   float64   // of the last values
+	before float64   // the time of last, 0 if last is unset
+	last   []float64 // the previous values of a counter
+	turn   int       // the turn of from that insts are of, 0 if it is not known
+	count  int       // of instances that have values; less than 0 if unknown
+	desc   pcp.Desc
+	picked []int // which values of from those of the instances are that the rule names
+
 	x    *expr // the fetch
 	name string
 	conn string // how the host is reached: a host specification or an archive
 	host string // its name, "" if it is not known yet
 
-	desc    pcp.Desc
 	first   pcp.Desc // the first known descriptor
 	current pcp.Desc // the last descriptor from the host, also if the rule cannot use it
 	ready   bool     // its metadata are known
 	conv    float64  // to canonical units
 
-	given bool // the rule names the host
-	named int  // instances that the rule names, 0 for all
-	count int  // of instances that have values; less than 0 if unknown
-	insts []int32
-	names []string // of insts; missing instances are last
-
-	from   *series   // the source of its values, nil until it is fetched
-	time   float64   // of the last values
-	before float64   // the time of last, 0 if last is unset
-	last   []float64 // the previous values of a counter
+	given   bool // the rule names the host
+	named   int  // instances that the rule names, 0 for all
+	insts   []int32
+	names   []string // of insts; missing instances are last
+	changes int      // of insts, names or count
 
 	labels *labels // nil until an action needs them
 }
+
+// attach sets the source of the values of a metric.
+func (m *metric) attach(s *series) { m.from, m.turn = s, 0 }
 
 // newMetrics returns a metric of some hosts.
 func (e *Engine) newMetrics(name string, hosts, insts []string) *metrics {
@@ -113,6 +120,8 @@ func (e *Engine) initialize(m *metric, again bool) readiness {
 
 // known stores the metadata of a metric.
 func (e *Engine) known(m *metric, found metadata, again bool) readiness {
+	m.turn = 0
+	m.changes++
 	state := e.accept(m, found, again)
 	if state == later && e.archives != nil {
 		return hopeless // they do not change
@@ -286,8 +295,15 @@ func errText(err error) string { return pcp.Code(err).Error() }
 
 // changedInstances replaces the known instances with those of new values, and reports whether they
 // differ.
-func (e *Engine) changedInstances(m *metric) bool {
+func (ev *evaluator) changedInstances(m *metric) bool {
 	values := m.values()
+	turn := 0
+	if values != nil {
+		if turn = m.from.turn; m.turn == turn {
+			return false
+		}
+	}
+	m.turn = turn
 	same := len(values) == max(m.count, 0)
 	for i := 0; same && i < len(values); i++ {
 		same = m.insts[i] == values[i].Inst
@@ -314,7 +330,7 @@ func (e *Engine) changedInstances(m *metric) bool {
 			continue
 		}
 		if byInst == nil {
-			byInst = e.instanceNames(m)
+			byInst = ev.names(m)
 		}
 		name, ok := byInst[v.Inst]
 		if !ok {
@@ -326,6 +342,7 @@ func (e *Engine) changedInstances(m *metric) bool {
 		}
 	}
 	m.insts, m.names, m.count = insts, names, len(values)
+	m.changes++
 	return true
 }
 

@@ -176,6 +176,9 @@ func (o op) aggregate() bool {
 	return o >= opSum && o < opSum+12 || o >= opCount && o < opCount+3
 }
 
+// numeric reports whether an operator reduces a set of numbers to one.
+func (o op) numeric() bool { return o >= opSum && o < opSum+12 }
+
 // ofSamples reports whether an aggregate runs over samples.
 func (o op) ofSamples() bool {
 	return o >= opSum && o < opSum+12 && domain((o-opSum)%3) == overSamples || o == opCountSample

@@ -205,7 +205,7 @@ func TestPlan(t *testing.T) {
 				if p != last {
 					plans++
 					for _, c := range p.conds {
-						if c.node >= 0 {
+						if c != nil {
 							planned++
 						}
 					}

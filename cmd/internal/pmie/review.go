@@ -67,7 +67,7 @@ func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics 
 			h.ids, h.series = nil, nil
 			for _, m := range h.metrics {
 				if m.ready {
-					m.from = h.of(m)
+					m.attach(h.of(m))
 				}
 			}
 		}
@@ -85,7 +85,8 @@ func (e *Engine) adapt(m *metric, found metadata) (level slog.Level, text string
 		root = root.parent
 	}
 	root.unknown()
-	m.from, m.before, m.ready = nil, 0, false
+	m.attach(nil)
+	m.before, m.ready = 0, false
 	if why := m.unfit(found.desc); why != "" {
 		return slog.LevelWarn, fmt.Sprintf("metric %s from %s is another one than before (%s): what uses it is unknown\n", m.name, e.where(m), why)
 	}

@@ -195,20 +195,32 @@ func (e *Engine) evaluate(t *task) error {
 	}
 	p := e.planned(t)
 	if p != nil {
-		p.run(e)
+		p.run(&e.ev)
 	}
+	quiet := e.cfg.Observe == nil && e.cfg.Alert == nil
 	for i, r := range t.rules {
-		if p != nil && p.conds[i].node >= 0 {
-			e.conclude(r, p, p.conds[i])
+		var c *cell
+		if p != nil {
+			c = p.conds[i]
+		}
+		if c != nil && quiet && c.verdict() != isTrue {
+			e.count(c.verdict())
+			e.stats.Actual++
+			continue // the rule gets its value when the plan is abandoned
+		}
+		if r.x.inert() {
 			continue
 		}
 		e.current, e.rule, e.fired = r.x, r, nil
 		e.pass++
-		if r.x.eval != nil {
+		if c != nil {
+			r.x.arg1.store()
+			e.decide(r.x, c)
+		} else {
 			e.run(r.x)
-			e.stats.Actual++
-			e.settle(r)
 		}
+		e.stats.Actual++
+		e.settle(r)
 	}
 	e.tally()
 	if e.cfg.Publish != nil {
@@ -218,29 +230,6 @@ func (e *Engine) evaluate(t *task) error {
 	}
 	e.flush()
 	return e.failure
-}
-
-// conclude carries out the actions of a rule whose condition a plan has evaluated.
-func (e *Engine) conclude(r *named, p *plan, c cond) {
-	e.pass++
-	e.stats.Actual++
-	e.current, e.rule, e.fired = r.x, r, nil
-	switch {
-	case p.valid[c.node] == 0 || p.truths[c.at] == isUnknown:
-		e.stats.Unknown++
-	case p.truths[c.at] == isFalse:
-		e.stats.False++
-	default:
-		e.stats.True++
-		p.store(r.x.arg1)
-		p.conclude(r.x, c)
-		e.fired = r.x
-		e.run(r.x.arg2)
-	}
-	if e.cfg.Observe != nil {
-		p.conclude(r.x, c)
-		e.settle(r)
-	}
 }
 
 // Limits of how often the trees of rules are evaluated before a plan is made again, and of how often
