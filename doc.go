@@ -1,7 +1,6 @@
-// Package pcp is the vocabulary of Performance Co-Pilot: metric identifiers,
-// descriptors, units, values, results, labels and error codes, with their
-// conversion, scaling and printing. It does no I/O; the other packages of the
-// module use its types.
+// Package pcp is for all programs that use Performance Co-Pilot: it is the vocabulary of metric identifiers,
+// descriptors, units, values, results, labels and error codes, with their conversion, scaling and printing. It does
+// no I/O; the other packages of the module use its types.
 //
 //	u, mult, err := pcp.ParseUnits("10 Mbyte / sec")
 //	id := pcp.NewPMID(60, 0, 20)   // prints as 60.0.20

@@ -1,6 +1,5 @@
-// Package agent is the table of the agents that come with this software, by
-// their names in pmcd.conf and on the command line. The agents themselves are the
-// packages below; each describes itself in its function Builtin.
+// Package agent is for programs that run the agents of this software, such as a collector: it is the table of agents
+// by their names in pmcd.conf and on the command line.
 //
 //	b, ok := agent.Named("linux")
 //	a, err := b.Open(builtin.Env{})

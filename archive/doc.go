@@ -1,6 +1,5 @@
-// Package archive reads and writes PCP archives, which pmlogger(1) writes, of
-// versions 2 and 3 and of any number of volumes. It also reads compressed
-// archives, and those that are still growing.
+// Package archive is for programs that read or write the archives of pmlogger(1) record by record: versions 2 and 3,
+// any number of volumes, compressed ones, and those that are still growing.
 //
 //	a, err := archive.Open("/var/log/pcp/pmlogger/host/20260101")
 //	if err != nil {

@@ -1,5 +1,5 @@
-// Package config finds the settings of an installation: pcp.conf(5) and the
-// environment, as pmGetConfig(3) and pmGetOptionalConfig(3) do.
+// Package config is for programs that use the settings of an installation of PCP, from pcp.conf(5) and the
+// environment, like pmGetConfig(3) and pmGetOptionalConfig(3).
 //
 //	cfg := config.New(os.Getenv)
 //	logs := cfg.Get("PCP_LOG_DIR")

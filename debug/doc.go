@@ -1,6 +1,5 @@
-// Package debug is the trace that -D and PCP_DEBUG switch on in the programs of
-// PCP. It has the options (pmdbg(1)), parses them, and provides a [Log] to print
-// to for each of them.
+// Package debug is for programs that trace their use of PCP, like -D and PCP_DEBUG in its tools. It has the options
+// (pmdbg(1)), parses them, and provides a [Log] to print to for each of them.
 //
 // A program makes one Log and passes it to the types it uses:
 //

@@ -1,5 +1,5 @@
-// Package derive computes derived metrics: metrics that a client defines by
-// expressions over those of its source; see pmRegisterDerived(3).
+// Package derive is for clients that compute derived metrics, which are defined by expressions over the metrics of a
+// source; see pmRegisterDerived(3).
 //
 //	var set derive.Set
 //	if err := set.Add("disk.dev.avgsz", "delta(disk.dev.total_bytes) / delta(disk.dev.total)"); err != nil {

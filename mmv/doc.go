@@ -1,6 +1,5 @@
-// Package mmv instruments a program through memory-mapped values: the program
-// counts with plain atomic stores into a mapped file, and PCP's collector reads
-// the file when a client asks. No calls, no scrapes, no copies.
+// Package mmv is for programs that publish their own metrics: the program counts with atomic stores into a mapped
+// file, and PCP's collector reads the file when a client requests values. No calls, no scrapes, no copies.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }

@@ -1,5 +1,5 @@
-// Package openmetrics reads the text in which programs export their metrics to Prometheus, in its own format or
-// in that of OpenMetrics.
+// Package openmetrics is for programs that read the text in which others export metrics to Prometheus, in its own
+// format or in that of OpenMetrics.
 //
 //	s := openmetrics.NewScanner(body, openmetrics.Limits{})
 //	for s.Next() {

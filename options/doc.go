@@ -1,4 +1,4 @@
-// Package options gives a program the options that all programs of PCP have, and opens the
+// Package options is for tools that read metrics: it parses the options that all tools of PCP have, and opens the
 // sources of metrics that they name (pmGetOptions(3), pmGetContextOptions(3)).
 //
 //	o := options.Parse(&getopt.Program{

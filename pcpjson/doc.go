@@ -1,5 +1,5 @@
-// Package pcpjson writes values, descriptors, event records and times as JSON: the
-// objects that the tools print with --json and that docs/json.md describes.
+// Package pcpjson is for programs that write values, descriptors, event records and times as JSON, in the format of
+// the tools' --json, which docs/json.md describes.
 //
 //	line := struct {
 //		Metric string `json:"metric"`

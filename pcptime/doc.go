@@ -1,6 +1,5 @@
-// Package pcptime reads and writes time as PCP does: intervals, dates, windows of
-// archives and time zones, in the grammar of the tools' options and with their
-// messages for mistakes.
+// Package pcptime is for programs that read and write times like PCP's tools: intervals, dates, windows of archives
+// and time zones, in the grammar of the tools' options and with their messages for mistakes.
 //
 //	every, err := pcptime.ParseInterval("1 hour 30 min")
 //	loc := pcptime.Zone("EST5EDT")

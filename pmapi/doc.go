@@ -1,6 +1,5 @@
-// Package pmapi is the client API: a [Context] reads metrics from a collector,
-// archives or agents in the process itself, with one set of calls: see [Dial],
-// [OpenArchive] and [OpenLocal].
+// Package pmapi is for programs that read metrics: a [Context] reads them from a collector ([Dial]), archives
+// ([OpenArchive]) or agents in the process itself ([OpenLocal]), with one set of calls.
 //
 //	c, err := pmapi.Dial(ctx, "local:")
 //	if err != nil {

@@ -1,5 +1,5 @@
-// Package pmcd is the collector (PMCD): it serves the metrics of many agents
-// to many clients, by TCP and Unix sockets.
+// Package pmcd is for programs that embed the collector (PMCD): it serves the metrics of many agents to many clients,
+// over TCP and Unix sockets.
 //
 //	lns, err := pmcd.Listen(ctx, pmcd.ListenConfig{Ports: []int{pmcd.DefaultPort}})
 //	s, err := pmcd.New(pmcd.Config{

@@ -1,7 +1,6 @@
-// Package pmda is for writing agents. An agent supplies a collector with the
-// metrics of one domain. It is a Go value with a small interface,
-// [Agent], and optional ones found by type assertion; most are made by
-// [NewTable] from rows of metrics with a function for the value of each:
+// Package pmda is for authors of agents. An agent supplies a collector with the metrics of one domain. It is a Go
+// value with a small interface, [Agent], and optional ones found by type assertion; most are made by [NewTable] from
+// rows of metrics with a function for the value of each:
 //
 //	table, err := pmda.NewTable(pmda.Config{
 //		Name: "clock", Domain: 400,

@@ -1,6 +1,5 @@
-// Package pmns is the Performance Metrics Name Space: a tree whose leaves name
-// metrics, its text form pmns(5) with the preprocessor that reads it, and
-// look-ups of names and of PMIDs.
+// Package pmns is for programs that read or change name spaces of metrics: trees whose leaves name metrics, their
+// text form pmns(5) with its preprocessor, and look-ups of names and PMIDs.
 //
 //	tree, err := pmns.Load(pmns.DefaultPath(config.Process()), true)
 //	if err != nil {

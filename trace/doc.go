@@ -1,6 +1,6 @@
-// Package trace reports a program's activity to PCP's agent trace: the duration of its transactions, the
-// points that it passes, and values that it observes. It is libpcp_trace (pmdatrace(3)) for Go, with the
-// same protocol, so that it works with the agent of either implementation.
+// Package trace is for programs that report their activity to PCP's agent trace: the duration of transactions, the
+// points that they pass, and values that they observe. It is libpcp_trace (pmdatrace(3)) for Go, with the same
+// protocol, so that it works with the agent of either implementation.
 //
 //	tr, err := trace.New(trace.Config{State: trace.StateAsync})
 //	if err != nil { ... }

@@ -1,6 +1,5 @@
-// Package wire encodes and decodes the PDUs that PCP's clients, collector and
-// agents exchange. It only knows bytes: its callers own the sockets, and
-// interpret the PDUs.
+// Package wire is for programs that implement a client, collector or agent themselves: it encodes and decodes the
+// PDUs that these exchange. It only handles bytes: its callers own the sockets, and interpret the PDUs.
 //
 //	r := wire.NewReader(conn)
 //	h, body, err := r.Next()

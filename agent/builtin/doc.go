@@ -1,5 +1,5 @@
-// Package builtin defines how an agent of this software describes itself, and what a
-// program passes to it. The package of an agent exports a [Spec]:
+// Package builtin is for programs that open the agents of package agent, and for the authors of these agents: a
+// [Spec] describes an agent, and an [Env] is its environment. The package of an agent exports a Spec:
 //
 //	func Builtin() builtin.Spec {
 //		return builtin.Spec{Name: "example", Domain: Domain, New: func(e builtin.Env) (pmda.Agent, error) {

@@ -1,5 +1,5 @@
-// Package importer writes archives of a program's data: its own values or those
-// of any other source, so that the tools show them like the archives of pmlogger.
+// Package importer is for programs that write their own values, or those of another source, to an archive that the
+// tools read like one of pmlogger.
 //
 //	im, err := importer.Start("cellar", importer.Options{Host: "cellar.example.com"})
 //	if err != nil {

@@ -1,6 +1,5 @@
-// Package replay plays archives back: one or hundreds as if they were one, their
-// records in either direction of time, or the values that there were at any
-// time, worked out from those before and after it.
+// Package replay is for programs that read values over time from archives, one or hundreds as if they were one: the
+// records in either direction, or the values at any time, interpolated from those before and after it.
 //
 //	set, err := replay.Open("/var/log/pcp/pmlogger/host", replay.Options{})
 //	if err != nil {

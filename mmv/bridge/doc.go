@@ -1,4 +1,5 @@
-// Package bridge publishes the metrics of other libraries as memory-mapped values.
+// Package bridge is for programs that publish the metrics of other libraries as memory-mapped values, and for authors
+// of further bridges.
 //
 // The packages below it publish metrics that most Go programs already have, with
 // one line each:
@@ -7,9 +8,8 @@
 //	defer prommmv.Export(reg, prometheus.DefaultGatherer, prommmv.Options{}).Stop()
 //	defer sqlmmv.Export(reg, db, sqlmmv.Options{Prefix: "db"}).Stop()
 //
-// This package is their common part, for authors of further bridges: a Sink gives
-// foreign metrics names, units and instances of PCP, and an Exporter updates it
-// from time to time.
+// This package is their common part: a Sink gives foreign metrics names, units and instances of PCP, and an Exporter
+// updates it from time to time.
 //
 //	bridge.Start(reg, bridge.Options{Prefix: "cache"}, func(s *bridge.Sink) error {
 //		s.Metric("hits", hits).SetInt(cache.Hits())

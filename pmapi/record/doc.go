@@ -1,5 +1,5 @@
-// Package record runs recording sessions: a program that shows metrics has pmlogger(1)
-// record them too, and a folio names the archives (pmRecordSetup(3)).
+// Package record is for programs that show metrics and also record them: pmlogger(1) writes the archives of a
+// session, and a folio lists them (pmRecordSetup(3)).
 //
 //	s, err := record.Setup("session.folio", record.Config{Creator: "overview"})
 //	if err != nil {

@@ -1,6 +1,5 @@
-// Package access decides which clients a collector admits, and their permissions:
-// rules for hosts, users and groups as in the [access] section of a pmcd.conf,
-// and accounts with which clients authenticate.
+// Package access is for servers that restrict their clients like a collector: rules for hosts, users and groups as in
+// the [access] section of a pmcd.conf, and accounts with which clients authenticate.
 //
 //	rules := access.Default()
 //	ad, err := rules.Admit(conn.RemoteAddr(), false)

@@ -1,5 +1,5 @@
-// Package conf reads pmcd.conf, the configuration of a collector: its agents, how
-// they are reached, and the access rules.
+// Package conf is for programs that read or change pmcd.conf, the configuration of a collector: its agents, how they
+// are reached, and the access rules.
 //
 //	file, err := conf.ReadFile("/etc/pcp/pmcd/pmcd.conf")
 //	if file == nil {

@@ -1,6 +1,5 @@
-// Package cache remembers the instances of a domain that come and go: the
-// number of each name, whether the instance is present now, and the agent's
-// data about it (pmdaCache(3)).
+// Package cache is for agents whose instances appear and disappear: it remembers the number of each name, whether the
+// instance is present now, and the agent's data about it (pmdaCache(3)).
 //
 //	disks := cache.New[*disk](pcp.NewInDom(domain, 1), nil)
 //	disks.Load()                    // the numbers that names had before

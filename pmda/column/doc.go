@@ -1,5 +1,4 @@
-// Package column is an engine for agents whose values are read from files with
-// many of them, such as those of /proc.
+// Package column is for agents that read files with many values, such as those of /proc.
 //
 // A [Source] is a file, or a few that are read together. Its parser fills one or
 // more blocks: a [Block] is a table with a row for each instance and a column for

@@ -1,4 +1,4 @@
-// Package expvarmmv publishes the variables of package expvar.
+// Package expvarmmv is for programs with variables of package expvar, which it publishes as metrics.
 //
 //	defer expvarmmv.Export(reg, expvarmmv.Options{}).Stop()
 //

@@ -1,4 +1,4 @@
-// Package httpmmv counts the requests of an HTTP server.
+// Package httpmmv is for HTTP servers: it publishes the number, sizes and times of requests.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }

@@ -1,4 +1,4 @@
-// Package otelmmv publishes the OpenTelemetry metrics of a program.
+// Package otelmmv is for programs with OpenTelemetry metrics, which it publishes as metrics of PCP.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }

@@ -1,5 +1,5 @@
-// Package prommmv publishes the metrics that a program has in the Prometheus
-// client library, github.com/prometheus/client_golang.
+// Package prommmv is for programs with metrics in the Prometheus client library
+// (github.com/prometheus/client_golang), which it publishes as metrics of PCP.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }

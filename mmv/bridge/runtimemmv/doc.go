@@ -1,4 +1,4 @@
-// Package runtimemmv publishes the metrics of the Go runtime of a program.
+// Package runtimemmv is for Go programs that publish the metrics of their runtime.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }

@@ -1,4 +1,4 @@
-// Package sqlmmv publishes the statistics of a database/sql pool of connections.
+// Package sqlmmv is for programs with a database/sql pool of connections, whose statistics it publishes.
 //
 //	defer sqlmmv.Export(reg, db, sqlmmv.Options{Prefix: "db"}).Stop()
 //

@@ -1,4 +1,4 @@
-// Package oteltrace makes transactions of PCP's agent trace of the spans of OpenTelemetry.
+// Package oteltrace is for programs with spans of OpenTelemetry, which it reports to PCP's agent trace as transactions.
 //
 //	tr, err := trace.New(trace.Config{State: trace.StateAsync})
 //	if err != nil { ... }
