@@ -3,7 +3,6 @@ package pmcc
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -39,7 +38,7 @@ func (m *Manager) Lookup(ctx context.Context, names ...string) bool {
 
 // Once fetches the metrics. If it fails, it prints an error and returns false.
 func (m *Manager) Once(ctx context.Context) bool {
-	err := m.fetch(ctx)
+	err := m.fetch(ctx, m.c)
 	if err != nil && ctx.Err() == nil {
 		m.failed(err, "")
 	}
@@ -59,23 +58,6 @@ func (m *Manager) Nodes(ctx context.Context, name string) ([]pcp.Instance, bool)
 	}
 	return list, true
 }
-
-// As returns the values of a metric as ones of another type (pmExtractValue).
-func (m *Manager) As(name string, typ pcp.Type) ([]pcp.Value, error) {
-	i := m.index[name]
-	values := slices.Clone(m.cur.res.Sets[i].Values)
-	for j, v := range values {
-		x, err := v.Extract(m.descs[i].Type, typ)
-		if err != nil {
-			return nil, err
-		}
-		values[j] = x.WithInst(v.Inst)
-	}
-	return values, nil
-}
-
-// Desc is the descriptor of a metric.
-func (m *Manager) Desc(name string) pcp.Desc { return m.descs[m.index[name]] }
 
 // Errorf prints a message of the program itself to standard error and returns 1 for the exit status: the C
 // program ends with a traceback there.

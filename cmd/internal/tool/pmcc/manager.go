@@ -21,8 +21,9 @@ import (
 // defaultInterval is the time between samples without -t.
 const defaultInterval = time.Second
 
-// A Manager fetches the metrics of a report (MetricGroupManager).
+// A Manager is the source of a report, and its loop over the samples of Metrics (MetricGroupManager).
 type Manager struct {
+	Metrics
 	// Loc is the time zone in which the report is.
 	Loc *time.Location
 	// Archive reports whether the values are from archives.
@@ -39,17 +40,9 @@ type Manager struct {
 	window pcptime.Window
 	delta  time.Duration
 
-	host      string
-	index     map[string]int
-	ids       []pcp.PMID
-	descs     []pcp.Desc
-	names     map[pcp.InDom]map[int32]string
-	cur, prev sample
-	groups    []Group
-	times     []pcp.Timestamp // of them
-	last      pcp.Timestamp   // of the last fetch, also of a group that is not read
-	reports   int
-	ended     bool
+	host    string
+	reports int
+	ended   bool
 }
 
 // A Kind selects how a program of the Python module prints errors.
@@ -63,12 +56,6 @@ type Kind struct {
 	Blank bool
 	// Missing is the start of the list of missing metrics, "Missing" if it is empty.
 	Missing string
-}
-
-// A sample is the result of a fetch.
-type sample struct {
-	res    *pcp.Result
-	byInst []map[int32]pcp.Value // by metric, nil until it is asked for
 }
 
 // done prints the mistakes, or the help or version that the options ask for. It reports whether the
@@ -211,12 +198,29 @@ func (m *Manager) Use(ctx context.Context, names []string, checked int) (status 
 	return 0, true
 }
 
-// set sets the metrics to fetch.
-func (m *Manager) set(names []string, ids []pcp.PMID) {
-	m.ids, m.descs, m.index = ids, nil, make(map[string]int, len(names))
+// Missing returns which of these names are not those of metrics.
+func (m *Manager) Missing(ctx context.Context, names ...string) []string {
+	ids, _ := m.c.LookupName(ctx, names...)
+	var missing []string
 	for i, name := range names {
-		m.index[name] = i
+		if len(ids) != len(names) || ids[i] == pcp.PMIDNull {
+			missing = append(missing, name)
+		}
 	}
+	return missing
+}
+
+// UseEach is like Use for a C program that looks up groups of metrics one after the other, and
+// checks none before: the message names the missing metrics of the first incomplete group.
+func (m *Manager) UseEach(ctx context.Context, groups ...[]string) (status int, ok bool) {
+	all := slices.Concat(groups...)
+	missing := m.Missing(ctx, all...)
+	for _, names := range groups {
+		if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(missing, name) }) {
+			return m.Use(ctx, names, 0)
+		}
+	}
+	return m.Use(ctx, all, 0)
 }
 
 // instances returns the instances of a domain: in an archive those of all times.
@@ -260,12 +264,6 @@ func (m *Manager) Host(ctx context.Context) string {
 	return m.host
 }
 
-// counters reports whether all metrics are counters, so that the first sample has no
-// values.
-func (m *Manager) counters() bool {
-	return !slices.ContainsFunc(m.descs, func(d pcp.Desc) bool { return d.Sem != pcp.SemCounter })
-}
-
 // run fetches the metrics and calls report after each fetch, as often as the options require,
 // until the archive ends or report returns false. It returns the exit status.
 func (m *Manager) run(ctx context.Context, report func() bool) int {
@@ -278,7 +276,7 @@ func (m *Manager) run(ctx context.Context, report func() bool) int {
 		samples++
 	}
 	for n := 0; ; n++ {
-		if err := m.fetch(ctx); err != nil {
+		if err := m.fetch(ctx, m.c); err != nil {
 			switch {
 			case ctx.Err() != nil, pcp.Code(err) == pcp.ErrEOL:
 				m.ended = true
@@ -316,126 +314,12 @@ func micro(t pcp.Timestamp) pcp.Timestamp {
 	return t
 }
 
-// Fetch fetches the metrics once.
-func (m *Manager) Fetch(ctx context.Context) error { return m.fetch(ctx) }
-
-func (m *Manager) fetch(ctx context.Context) error {
-	var res *pcp.Result
-	var err error
-	if m.groups != nil {
-		res, err = m.fetchGroups(ctx)
-	} else {
-		if res, err = m.c.Fetch(ctx, m.ids); err == nil {
-			m.last = res.Time
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if len(res.Sets) != len(m.ids) {
-		return errors.Join(pcp.ErrIPC, fmt.Errorf("%d sets of values for %d metrics", len(res.Sets), len(m.ids)))
-	}
-	m.prev = m.cur
-	m.cur = sample{res: res, byInst: make([]map[int32]pcp.Value, len(m.ids))}
-	return nil
-}
-
-// Sampled reports whether there are two samples, as rates need them.
-func (m *Manager) Sampled() bool { return m.prev.res != nil }
-
-// Elapsed is the time between the two samples in seconds.
-func (m *Manager) Elapsed() float64 {
-	a, b := m.cur.res.Time, m.prev.res.Time
-	return float64(a.Sec-b.Sec) + float64(a.Nsec/1000-b.Nsec/1000)/1e6
-}
-
-// Time is the time of the sample.
-func (m *Manager) Time() pcp.Timestamp { return m.cur.res.Time }
-
-// Now is the time of the sample, in full seconds.
-func (m *Manager) Now() int64 { return m.cur.res.Time.Sec }
-
 // Clock formats a time in the zone of the report, by a format of strftime(3). As in Python,
 // %Z and %z are the zone of the environment.
 func (m *Manager) Clock(format string, sec int64) string {
 	t := time.Unix(sec, 0).In(m.Loc)
 	local := pcptime.Local(m.env.Getenv("TZ"))
 	return pcptime.Strftime(format, time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, local))
-}
-
-// One is the value of a metric without instances, or the first of one with them.
-func (m *Manager) One(name string) Value {
-	i, ok := m.index[name]
-	if !ok || len(m.cur.res.Sets[i].Values) == 0 {
-		return Value{}
-	}
-	return Value{m.cur.res.Sets[i].Values[0], true}
-}
-
-// OneBefore is One of the previous sample.
-func (m *Manager) OneBefore(name string) Value {
-	i, ok := m.index[name]
-	if !ok || m.prev.res == nil || len(m.prev.res.Sets[i].Values) == 0 {
-		return Value{}
-	}
-	return Value{m.prev.res.Sets[i].Values[0], true}
-}
-
-// Of is the value of an instance.
-func (m *Manager) Of(name string, inst int32) Value { return m.of(&m.cur, name, inst) }
-
-// Before is Of of the previous sample.
-func (m *Manager) Before(name string, inst int32) Value { return m.of(&m.prev, name, inst) }
-
-func (m *Manager) of(s *sample, name string, inst int32) Value {
-	i, ok := m.index[name]
-	if !ok || s.res == nil {
-		return Value{}
-	}
-	if s.byInst[i] == nil {
-		set := &s.res.Sets[i]
-		s.byInst[i] = make(map[int32]pcp.Value, len(set.Values))
-		for _, v := range set.Values {
-			s.byInst[i][v.Inst] = v
-		}
-	}
-	v, ok := s.byInst[i][inst]
-	return Value{v, ok}
-}
-
-// A Named is the value of an instance.
-type Named struct {
-	Name  string // "" if the instance is new since the beginning
-	Value Value
-}
-
-// Named returns the values of a metric with the names of their instances.
-func (m *Manager) Named(name string) []Named { return m.named(&m.cur, name) }
-
-// NamedBefore is Named of the previous sample.
-func (m *Manager) NamedBefore(name string) []Named { return m.named(&m.prev, name) }
-
-func (m *Manager) named(s *sample, name string) []Named {
-	i, ok := m.index[name]
-	if !ok || s.res == nil {
-		return nil
-	}
-	set := &s.res.Sets[i]
-	list := make([]Named, len(set.Values))
-	names := m.names[m.descs[i].InDom]
-	for j, v := range set.Values {
-		list[j] = Named{names[v.Inst], Value{v, true}}
-	}
-	return list
-}
-
-// All returns the values of a metric.
-func (m *Manager) All(name string) []pcp.Value {
-	i, ok := m.index[name]
-	if !ok {
-		return nil
-	}
-	return m.cur.res.Sets[i].Values
 }
 
 // Machine returns the line with which reports begin, which describes the host. It is "" as

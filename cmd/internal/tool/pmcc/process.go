@@ -8,12 +8,12 @@ import (
 
 // A Process is a process in a sample.
 type Process struct {
-	m    *Manager
+	m    *Metrics
 	inst int32
 }
 
 // Processes returns those of a sample, in the order of their numbers.
-func (m *Manager) Processes() []Process {
+func (m *Metrics) Processes() []Process {
 	values := m.All("proc.psinfo.pid")
 	list := make([]Process, 0, len(values))
 	for _, v := range values {

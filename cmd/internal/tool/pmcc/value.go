@@ -126,6 +126,16 @@ func Cut(s string, n int) string {
 	return s + strings.Repeat(" ", n-count)
 }
 
+// Center returns s with fill on both sides of it, n characters wide, as Python's str.center does.
+func Center(s string, n int, fill byte) string {
+	pad := n - utf8.RuneCountInString(s)
+	if pad <= 0 {
+		return s
+	}
+	left := pad/2 + pad&n&1
+	return strings.Repeat(string(fill), left) + s + strings.Repeat(string(fill), pad-left)
+}
+
 // Indents returns the blanks between "Timestamp" and the first column of a report, and those
 // behind the times below it.
 func Indents(stamp string) (header, value string) {
