@@ -181,42 +181,49 @@ func (e *fileError) Error() string {
 
 func (e *fileError) Unwrap() error { return e.err }
 
-// writeRow writes to the file of the table: the head if it is not written yet, and the row if the interval
-// is over.
-func (r *report) writeRow(missed string) error {
-	st, err := os.Stat(r.output)
+// A csvFile is the file of a table.
+type csvFile struct {
+	path   string // "" if there is none
+	row    []byte // the row of the line
+	headed bool   // the file has its head
+}
+
+// write writes the head if it is not written yet, and the row, if it has values, and ends it if the interval is over. An
+// interim row is not written.
+func (t *csvFile) write(head func(first bool) string, values, definite bool, missed string) error {
+	st, err := os.Stat(t.path)
 	exists := err == nil
 	var b []byte
-	if !r.tableHead {
-		r.tableHead = true
+	if !t.headed {
+		t.headed = true
 		if exists {
 			b = append(b, "\n\n"...)
 		}
-		b = append(b, r.csvHead(!exists)...)
+		b = append(b, head(!exists)...)
 	}
-	if !r.novalues {
-		b = append(b, r.row...)
+	if values {
+		b = append(b, t.row...)
 	}
-	if !r.definite() {
+	if !definite {
 		return nil
 	}
 	if missed != "" {
 		b = append(b, `,"`+missed+`"`...)
 	}
-	if !r.novalues {
+	if values {
 		b = append(b, '\n')
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	if err != nil || !st.Mode().IsRegular() {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	f, err := os.OpenFile(r.output, flags, 0o666)
+	f, err := os.OpenFile(t.path, flags, 0o666)
 	if err != nil {
-		return &fileError{r.output, err}
+		return &fileError{t.path, err}
 	}
 	_, err = f.Write(b)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return &fileError{r.output, err}
+		return &fileError{t.path, err}
 	}
 	return nil
 }

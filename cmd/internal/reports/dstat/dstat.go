@@ -45,8 +45,8 @@ type program struct {
 func run(ctx context.Context, env *cli.Env) int {
 	env.Config() // before env is copied
 	p := &program{report: report{
-		env: env, began: time.Now(), samples: -1, delay: 1, headings: true, update: true,
-		term: newTerminal(env), command: strings.Join(append([]string{env.Command.Link}, env.Args...), " "),
+		env: env, pace: pace{began: time.Now(), samples: -1, delay: 1, update: true}, screen: screen{headings: true, term: newTerminal(env)},
+		command: strings.Join(append([]string{env.Command.Link}, env.Args...), " "),
 	}}
 	if !p.term.is {
 		p.headings, p.update = false, false
@@ -98,7 +98,7 @@ func (p *program) main(ctx context.Context) int {
 	if status, exit := p.o.Done(); exit {
 		return status
 	}
-	if p.o.JSON && p.output != "" {
+	if p.o.JSON && p.table.path != "" {
 		return env.Fatalf("--json is an output of its own, and -o another")
 	}
 	if p.json = p.o.JSON; p.json { // one complete line per interval, whatever the terminal supports
@@ -328,7 +328,7 @@ func (p *program) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if p.output != "" || p.term.is || p.json {
+	if p.table.path != "" || p.term.is || p.json {
 		p.host, _ = p.c.HostName(ctx)
 	}
 	p.version = p.pcpVersion()

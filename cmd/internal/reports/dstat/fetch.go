@@ -147,7 +147,7 @@ func (r *report) bind(ctx context.Context) error {
 	for _, p := range r.plugins {
 		for _, m := range p.metrics {
 			fetched++
-			if err := m.finish(r.output == "archive"); err != nil {
+			if err := m.finish(r.table.path == "archive"); err != nil {
 				return err
 			}
 			var err error

@@ -249,7 +249,7 @@ func (p *program) option(opt *cli.Option, arg string) bool {
 	case "nomissed":
 		p.quietMissed = true
 	case "output":
-		p.output = arg
+		p.table.path = arg
 	default:
 		p.want(opt.Long)
 	}

@@ -23,32 +23,22 @@ type report struct {
 	clock *metricset.Clock
 
 	plugins []*plugin // all requested plugins
-	visible []*plugin // those that fit on the terminal
-	theme   *theme
-	term    terminal
-
-	delay   float64 // seconds between lines
-	samples int     // fetches, -1: without end
 	archive bool
-	update  bool // show figures before their interval is over
+	pace
+	screen
+	style
+	table csvFile
 
-	colors, bits, float, integer, headings, quietMissed, debug bool
+	json, quietMissed, debug bool
+	command, host, version   string // for the table's head
 
-	json                   bool   // --json
-	output                 string // file for a table
-	command, host, version string // for the table's head
-	began                  time.Time
-	missed                 int
-	novalues               bool // nothing was on the last line
-
-	first      bool // no line has been written
-	loop, step int  // number of the line, and the second in its interval
-	rows, cols int
-	showHead   bool // before the next line
-	tableHead  bool // the file has its head
-
-	line, row []byte // that are being made
+	novalues bool   // nothing was on the last line
+	first    bool   // no line has been written
+	line     []byte // that is being made
 }
+
+// A style has the options for figures.
+type style struct{ colors, bits, float, integer bool }
 
 // shades are the colours of figures now.
 func (r *report) shades() *shades {
@@ -58,20 +48,13 @@ func (r *report) shades() *shades {
 	return &r.theme.early
 }
 
-// definite reports whether the interval of the line is complete.
-func (r *report) definite() bool { return float64(r.step) == r.delay || r.delay < 1 }
-
 // run prints the requested number of lines. It returns pcp.ErrEOL at the end of an archive.
 func (r *report) run(ctx context.Context) error {
-	interval := 1.0
-	if !r.update || r.delay < 1 {
-		interval = r.delay
-	}
 	r.first, r.novalues = true, true
 	if !r.archive {
 		r.began = time.Now()
 	}
-	for update := 0.0; r.samples == -1 || update <= r.delay*float64(r.samples-1); update += interval {
+	for update := 0.0; r.more(update); update += r.interval() {
 		if !r.archive {
 			due := r.began.Add(time.Duration(update * float64(time.Second)))
 			if wait := time.Until(due); wait > 0 && !cli.Sleep(ctx, wait) {
@@ -90,18 +73,17 @@ func (r *report) run(ctx context.Context) error {
 
 // tick fetches the metrics and prints a line, or an interim line.
 func (r *report) tick(ctx context.Context, update float64) error {
-	now := time.Now()
-	if r.loop, r.step = int((update-1+r.delay)/r.delay), int(modulo(update-1, r.delay)+1); r.delay < 1 {
-		r.loop = int(math.Round(update / r.delay))
-	}
-	if r.loop != 0 && now.Sub(r.began).Seconds()-update > 1 {
-		r.missed++
+	if r.advance(update, time.Now()) {
 		return nil
 	}
 	if r.first {
 		r.first, r.showHead = false, true
 	}
-	trimmed := r.layout()
+	margin := 0
+	if r.debug {
+		margin = 8
+	}
+	trimmed := r.layout(r.plugins, margin, &r.pace)
 	if err := r.group.Fetch(ctx); err != nil {
 		return err
 	}
@@ -116,10 +98,9 @@ func (r *report) tick(ctx context.Context, update float64) error {
 	}
 	hadNone := r.novalues
 	r.novalues = true
-	r.row = r.row[:0]
 	line := r.appendLine(r.line[:0])
-	if r.output != "" {
-		r.row = r.appendRow(r.row)
+	if r.table.path != "" {
+		r.table.row = r.appendRow(r.table.row[:0])
 	}
 	if r.definite() {
 		r.theme.ground = r.theme.reset
@@ -129,41 +110,6 @@ func (r *report) tick(ctx context.Context, update float64) error {
 	err := r.print(update, line, hadNone, trimmed)
 	r.line = line
 	return err
-}
-
-// layout determines the plugins that fit on the terminal and whether headings are due. It reports
-// whether some plugins have been left out.
-func (r *report) layout() bool {
-	if !r.term.is {
-		r.visible = r.plugins
-		return false
-	}
-	before, cols := r.visible, r.cols
-	r.rows, r.cols = r.term.size()
-	if cols != r.cols {
-		width := 0
-		if r.debug {
-			width = 8
-		}
-		r.visible = nil
-		for _, p := range r.plugins {
-			w := width + p.lineWidth() + 1
-			last := len(r.visible) == len(r.plugins)-1 && slices.Equal(r.visible, r.plugins[:len(r.visible)])
-			if w <= r.cols || last && w < r.cols {
-				r.visible = append(r.visible, p)
-				width = w
-			}
-		}
-	}
-	if r.headings && r.rows >= 6 {
-		switch {
-		case !slices.Equal(before, r.visible):
-			r.showHead = true
-		case !r.update && r.loop%(r.rows-2) == 0, r.update && r.step == 1 && r.loop%(r.rows-1) == 0:
-			r.showHead = true
-		}
-	}
-	return len(r.visible) < len(r.plugins)
 }
 
 // appendLine appends the figures of all visible plugins.
@@ -392,11 +338,10 @@ func (r *report) appendTotals(b []byte, p *plugin) []byte {
 // print writes a line, with the headings that are due, and a row of the table.
 func (r *report) print(update float64, line []byte, hadNone, trimmed bool) error {
 	t, out := r.theme, r.env.Stdout
-	miss := ""
-	if r.missed > 0 && !r.quietMissed {
-		miss = "missed " + strconv.Itoa(r.missed+1) + " ticks"
+	miss := r.takeMissed()
+	if r.quietMissed {
+		miss = ""
 	}
-	r.missed = 0
 	before := ""
 	if r.update && !r.novalues {
 		switch {
@@ -420,8 +365,8 @@ func (r *report) print(update float64, line []byte, hadNone, trimmed bool) error
 		out.Write(line)
 	}
 	io.WriteString(out, t.input)
-	if r.output != "" {
-		if err := r.writeRow(miss); err != nil {
+	if r.table.path != "" {
+		if err := r.table.write(r.csvHead, !r.novalues, r.definite(), miss); err != nil {
 			return err
 		}
 	}
