@@ -412,13 +412,6 @@ func Both(archives *Store, live *Live) storage.Queryable {
 	})
 }
 
-// A Metadata describes a metric.
-type Metadata struct {
-	Type string `json:"type"`
-	Help string `json:"help"`
-	Unit string `json:"unit"`
-}
-
 // Metadata returns the descriptions of metrics by their names in Prometheus: of the one with a name, or of all if name is "".
 func (l *Live) Metadata(ctx context.Context, name string) (map[string][]Metadata, error) {
 	all := map[string][]Metadata{}

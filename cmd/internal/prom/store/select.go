@@ -142,7 +142,7 @@ func (r *reader) sample(s *series.Sample) error {
 			tr.step = t - tr.last
 		}
 		tr.group, tr.last, tr.stale = r.n, t, false
-		if err := r.b.add(tr.column, t, v.Value.Double()); err != nil {
+		if err := r.b.add(tr.column, t, v.Value.As(r.m.Desc.Type).Double()); err != nil {
 			return err
 		}
 	}

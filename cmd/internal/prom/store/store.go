@@ -367,3 +367,41 @@ func limited(set map[string]struct{}, hints *storage.LabelHints) []string {
 	}
 	return list
 }
+
+// A Metadata describes a metric.
+type Metadata struct {
+	Type string `json:"type"`
+	Help string `json:"help"`
+	Unit string `json:"unit"`
+}
+
+// Metadata returns the descriptions of metrics by their names in Prometheus: of the one with a name, or of all if name is "". Hosts may
+// have different ones. There are no help texts.
+func (s *Store) Metadata(ctx context.Context, name string) (map[string][]Metadata, error) {
+	ids, err := s.src.Select(ctx, series.Matcher{
+		Field: series.MetricName,
+		Match: func(n string) bool { return name == "" || names.Metric(n) == name },
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]Metadata{}
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		m, err := s.src.Metric(ctx, id)
+		if err == series.ErrUnknown || err == nil && !names.Numeric(&m.Desc) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		prom := names.Metric(m.Name)
+		one := Metadata{Type: names.Type(&m.Desc), Unit: names.Unit(m.Desc.Units)}
+		if !slices.Contains(all[prom], one) {
+			all[prom] = append(all[prom], one)
+		}
+	}
+	return all, nil
+}

@@ -209,6 +209,28 @@ func (f *fixture) value(name string, n int) series.InstValue {
 	return in
 }
 
+// TestTypes reads values of each type, as records have them.
+func TestTypes(t *testing.T) {
+	for _, c := range []struct {
+		kind pcp.Type
+		v    pcp.Value
+		want string
+	}{
+		{pcp.Type32, pcp.RawValue(pcp.TypeUnknown, 0xfffffffe), "-2"},
+		{pcp.TypeU32, pcp.RawValue(pcp.TypeUnknown, 0xfffffffe), "4294967294"},
+		{pcp.TypeFloat, pcp.FloatValue(1.5), "1.5"},
+		{pcp.Type64, pcp.Int64Value(-5), "-5"},
+		{pcp.TypeU64, pcp.Uint64Value(1 << 63), "9223372036854776000"},
+		{pcp.TypeDouble, pcp.DoubleValue(0.25), "0.25"},
+	} {
+		f := newFixture("a.t", pcp.Desc{PMID: pcp.NewPMID(60, 1, 1), Type: c.kind, InDom: pcp.InDomNull})
+		f.Append(f.id, pcp.Timestamp{Sec: 1000}, series.InstValue{Value: c.v.WithInst(pcp.InNull)})
+		if got, want := query(t, store.New(f, store.Config{}), "sum(a_t)", 1000), "{} => "+c.want+" @[1000000]"; got != want {
+			t.Errorf("%v: %s, want %s", c.kind, got, want)
+		}
+	}
+}
+
 // TestCounters calculates rates over a reset.
 func TestCounters(t *testing.T) {
 	d := gauge()

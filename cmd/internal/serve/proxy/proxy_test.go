@@ -119,6 +119,13 @@ func TestServe(t *testing.T) {
 	if status, body := get(t, url+"/series/query?expr=x"); status != 200 || body != "[]\r\n" {
 		t.Errorf("series: %d %q", status, body)
 	}
+	if status, body := get(t, url+"/api/v1/query?query=1%2B1&time=5"); status != 200 || body != `{"status":"success","data":{"resultType":"scalar","result":[5,"2"]}}` {
+		t.Errorf("PromQL: %d %q", status, body)
+	}
+	// Without a collector there is a warning.
+	if status, body := get(t, url+"/api/v1/query?query=kernel_all_load"); status != 200 || !strings.Contains(body, `"result":[],`) && !strings.Contains(body, `"result":[]},"warnings":[`) {
+		t.Errorf("PromQL without a collector: %d %q", status, body)
+	}
 	if status, body := get(t, url+"/logger/ping"); status != 200 || !strings.Contains(body, `"success":true`) {
 		t.Errorf("logger: %d %q", status, body)
 	}

@@ -29,6 +29,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/query"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
+	promapi "github.com/go-pcp/pcp/cmd/internal/prom/api"
+	promstore "github.com/go-pcp/pcp/cmd/internal/prom/store"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
 	"github.com/go-pcp/pcp/cmd/internal/web"
@@ -287,12 +289,18 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		return err
 	}
 	h.closers = append(h.closers, store)
-	ser, err := seriesapi.New(seriesapi.Config{Store: series.Hide(store, excluded(file)), Zone: env.Local(), Log: log})
+	seen := series.Hide(store, excluded(file))
+	ser, err := seriesapi.New(seriesapi.Config{Store: seen, Zone: env.Local(), Log: log})
 	if err != nil {
 		return err
 	}
 	h.closers = append(h.closers, ser)
 	h.byPrefix["/series/"] = &loaded{Handler: ser, store: store, list: list, stamp: list.Stamp()}
+	live := promstore.NewLive(promstore.LiveConfig{Open: func(ctx context.Context) (*pmapi.Context, error) {
+		return new(pmapi.Dialer).Dial(ctx, cmp.Or(set.host, webapi.DefaultHost))
+	}})
+	h.closers = append(h.closers, live)
+	h.byPrefix["/api/v1/"] = promapi.New(promapi.Config{Store: promstore.New(seen, promstore.Config{}), Live: live, Log: log})
 	return nil
 }
 

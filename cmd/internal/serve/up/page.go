@@ -23,6 +23,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
+	promapi "github.com/go-pcp/pcp/cmd/internal/prom/api"
+	promstore "github.com/go-pcp/pcp/cmd/internal/prom/store"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/web"
 	"github.com/go-pcp/pcp/config"
@@ -106,7 +108,8 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 		return err
 	}
 	public := http.Handler(anybody)
-	if _, byTCP := tcpOf(collector); !byTCP {
+	_, byTCP := tcpOf(collector)
+	if !byTCP {
 		// Over its socket the collector would take any client for this user.
 		public = http.HandlerFunc(needToken)
 	}
@@ -134,12 +137,29 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if err != nil {
 		return err
 	}
+	// PromQL sees what /series and /metrics show to the same clients.
+	live := func(host string) *promstore.Live {
+		l := promstore.NewLive(promstore.LiveConfig{Open: func(ctx context.Context) (*pmapi.Context, error) {
+			return (&pmapi.Dialer{Config: none}).Dial(ctx, host)
+		}})
+		p.closers = append(p.closers, l)
+		return l
+	}
+	prom := promapi.Config{Store: promstore.New(series.Hide(store, ofProcesses), promstore.Config{}), Log: p.log}
+	if byTCP {
+		prom.Live = live(hostOf(set, collector))
+	}
+	ownProm := promapi.Config{Store: promstore.New(store, promstore.Config{}), Live: live("unix:" + set.socket), Log: p.log}
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
-		Handlers:  map[string]http.Handler{"/pmapi": public, "/metrics": public, "/series/": some, "/alerts": handler, "/": handler},
+		Handlers: map[string]http.Handler{
+			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": promapi.New(prom), "/alerts": handler, "/": handler,
+		},
 		PageToken: p.token,
-		Private:   map[string]http.Handler{"/pmapi": own, "/metrics": own, "/series/": all, "/alerts": http.HandlerFunc(set.serveAlerts)},
-		NoPCP:     true, SameOrigin: true,
+		Private: map[string]http.Handler{
+			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": promapi.New(ownProm), "/alerts": http.HandlerFunc(set.serveAlerts),
+		},
+		NoPCP: true, SameOrigin: true,
 		Log: p.log,
 	})
 	return err

@@ -90,6 +90,31 @@ func TestPageSeries(t *testing.T) {
 		if got := get(expr, ""); !strings.Contains(got, `"value":"7"`) {
 			t.Errorf("values: %s", got)
 		}
+		// PromQL has the same metrics, and the current values of the collector.
+		at := func(expr, key string) string {
+			return get("api/v1/query?time=1700000060&query="+url.QueryEscape(expr), key)
+		}
+		if got := at("sum(hinv_ncpu)", ""); !strings.Contains(got, `[1700000060,"7"]`) {
+			t.Errorf("PromQL: %s", got)
+		}
+		if got := at("proc_nprocs", ""); !strings.Contains(got, `"result":[]`) {
+			t.Errorf("PromQL shows processes to others: %s", got)
+		}
+		if got := at("proc_nprocs", token); !strings.Contains(got, `[1700000060,"7"]`) {
+			t.Errorf("PromQL hides processes from the user: %s", got)
+		}
+		if got := get("api/v1/query?query="+url.QueryEscape("kernel_all_load{instname='1 minute'} >= 0"), ""); !strings.Contains(got, `"__name__":"kernel_all_load"`) {
+			t.Errorf("PromQL of current values: %s", got)
+		}
+		if got := get("api/v1/query?query="+url.QueryEscape("proc_psinfo_pid"), ""); !strings.Contains(got, `"result":[]`) {
+			t.Errorf("PromQL shows current processes to others: %.300s", got)
+		}
+		if got := get("api/v1/query?query="+url.QueryEscape("count(proc_psinfo_pid) > 0"), token); !strings.Contains(got, `"metric":{}`) {
+			t.Errorf("PromQL hides current processes from the user: %.300s", got)
+		}
+		if got := get("api/v1/metadata?metric=kernel_all_load", ""); !strings.Contains(got, `{"kernel_all_load":[{"type":"gauge","help":"Average number of tasks`) {
+			t.Errorf("metadata: %s", got)
+		}
 	}
 	out, stop := start(t, vars, args...)
 	page, token = pageAndToken(t, out)

@@ -1,0 +1,14 @@
+// Package api serves the HTTP interface of Prometheus, /api/v1, over archives and a collector, for Grafana, promtool and other clients of
+// Prometheus.
+//
+//	h := api.New(api.Config{Store: store.New(archives, store.Config{}), Live: live})
+//	mux.Handle("/api/v1/", h)
+//
+// It answers query, query_range, series, labels, label/NAME/values, metadata, parse_query, format_query and status, and has no rules, alerts
+// and exemplars. Parameters, replies, status codes and error texts are those of Prometheus.
+//
+// # Limits
+//
+// Requests are bounded by [MaxForm], [MaxExpr], [MaxNesting], [MaxMatchers] and [MaxPoints], queries also by [store.EngineConfig]. Other
+// requests for series and labels share a limit of [MaxConcurrent] at once, and have the time limit of queries.
+package api
