@@ -190,7 +190,7 @@ func TestGuide(t *testing.T) {
 	for _, want := range []string{
 		"clock.time PMID: 400.0.0 [seconds since the start of 1970]\n",
 		"    Semantics: counter  Units: sec\n",
-		"The hour that a clock in the city shows, counted as clock.format says.\n",
+		"The hour that a clock in the city shows, in the format of clock.format.\n",
 		"    Data Type: 32-bit unsigned int  InDom: 400.1 0x64000001\n",
 		`    inst [1 or "Tokyo"] value `,
 		`"agent":"clock","city":"Tokyo"`,
