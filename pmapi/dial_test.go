@@ -77,9 +77,9 @@ func TestEnvironment(t *testing.T) {
 	f("PMCD_CONNECT_TIMEOUT=1", func(h *host) bool { return h.connectTimeout == time.Second }, "")
 	f("PMCD_CONNECT_TIMEOUT=1s", func(h *host) bool { return h.connectTimeout == 5*time.Second }, "ignored bad PMCD_CONNECT_TIMEOUT = '1s'")
 	f("PMCD_RECONNECT_TIMEOUT=1,2", func(h *host) bool {
-		return slices.Equal(h.retry.waits(), []time.Duration{time.Second, 2 * time.Second})
+		return slices.Equal(h.waits(), []time.Duration{time.Second, 2 * time.Second})
 	}, "")
-	f("PMCD_RECONNECT_TIMEOUT=1,0", func(h *host) bool { return len(h.retry.waits()) == 5 && h.retry.waits()[4] == 80*time.Second },
+	f("PMCD_RECONNECT_TIMEOUT=1,0", func(h *host) bool { return len(h.waits()) == 5 && h.waits()[4] == 80*time.Second },
 		"pmReconnectContext: ignored bad PMCD_RECONNECT_TIMEOUT = '1,0'")
 	f("PMCD_RECONNECT_TIMEOUT=x", func(*host) bool { return true }, "") // until it is wanted
 	f("PMCD_PORT=1,2,3", func(h *host) bool { return slices.Equal(h.ports, []int{1, 2, 3}) }, "")

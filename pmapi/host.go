@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -22,10 +23,11 @@ import (
 // Each part has its own state, and host only joins them. Two have a mutex: link, in
 // conversation, for close, and login, for dup. No method holds both.
 type host struct {
-	target                // where the collector is
-	as           identity // as whom the client comes there
-	retry        retry    // when to reconnect
-	conversation          // the connection, with PDUs and profile
+	target                              // where the collector is
+	as           identity               // as whom the client comes there
+	waits        func() []time.Duration // between attempts to reconnect; read when they are needed first
+	attempts     pacing.Attempts        // to reconnect, that failed
+	conversation                        // the connection, with PDUs and profile
 
 	foreseen    foreseen // answers that Ahead asked for
 	remoteNames          // requests for names
@@ -35,7 +37,7 @@ type host struct {
 
 // newHost returns a host that is not connected.
 func newHost(to target, as identity, waits func() []time.Duration) *host {
-	h := &host{target: to, as: as, retry: retry{waits: waits}}
+	h := &host{target: to, as: as, waits: waits}
 	c := &h.conversation
 	h.foreseen.on = c
 	h.remoteNames = remoteNames{c, &h.foreseen}
@@ -59,10 +61,10 @@ func (h *host) reconnect(ctx context.Context) error {
 		return errClosed
 	}
 	etimedout := -pcp.Error(syscall.ETIMEDOUT)
-	if wait := h.retry.wait(time.Now()); wait > 0 {
+	if wait := h.attempts.Left(time.Now()); wait > 0 {
 		return fmt.Errorf("reconnect to %q: too soon, wait another %v: %w", HidePassword(h.given), wait.Round(time.Second), etimedout)
 	}
-	h.retry.waits() // to warn of mistakes in any case
+	waits := h.waits() // warns of mistakes in any case
 	h.fail(pcp.ErrIPC)
 	if err := h.connect(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -71,10 +73,10 @@ func (h *host) reconnect(ctx context.Context) error {
 		if de, ok := err.(*DialError); ok {
 			err = de.Err
 		}
-		h.retry.failed(time.Now())
+		h.attempts.Failed(time.Now(), waits)
 		return &DialError{Spec: h.given, Code: etimedout, Err: err}
 	}
-	h.retry.succeeded()
+	h.attempts = pacing.Attempts{}
 	return nil
 }
 
@@ -83,7 +85,7 @@ func (h *host) dup(ctx context.Context) (source, error) {
 	if h.ended() {
 		return nil, errClosed
 	}
-	n := newHost(h.target, h.as.another(), h.retry.waits)
+	n := newHost(h.target, h.as.another(), h.waits)
 	n.timeout, n.denied = h.timeout, h.denied
 	n.trace = h.trace.another() // Dup has it print as its context does
 	if err := n.connect(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -32,9 +33,7 @@ func (lc *ListenConfig) try(ctx context.Context, listen func() (net.Listener, er
 		if !busy || n >= lc.Tries {
 			return ln, err
 		}
-		select {
-		case <-time.After(tryAgain):
-		case <-ctx.Done():
+		if !pacing.Sleep(ctx, tryAgain) {
 			return nil, err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // errClosed is the error of a call after Close.
@@ -12,22 +14,19 @@ var errClosed error = &failure{ErrIPC, net.ErrClosed}
 
 // A backoff has the time of the next attempt to connect.
 type backoff struct {
-	failures int
-	retry    time.Time
-	err      error // of the last attempt
+	pacing.Attempts
+	err error // of the last attempt
 }
 
 // failed records a failed attempt.
 func (b *backoff) failed(pauses []time.Duration, err error) time.Duration {
-	pause := pauses[min(b.failures, len(pauses)-1)]
-	b.failures++
-	b.retry, b.err = time.Now().Add(pause), err
-	return pause
+	b.err = err
+	return b.Failed(time.Now(), pauses)
 }
 
 // wait returns the error of the last attempt while it is too early for another.
 func (b *backoff) wait() error {
-	if b.err != nil && time.Now().Before(b.retry) {
+	if b.err != nil && b.Left(time.Now()) > 0 {
 		return b.err
 	}
 	return nil
@@ -90,7 +89,7 @@ func (c *Client) connected(ctx context.Context) error {
 	}
 	if err := s.backoff.wait(); err != nil {
 		if c.State()&StateComms != 0 {
-			c.debugf("_pmtracereconnect: too soon to retry (%d seconds remain)\n", int(time.Until(s.backoff.retry).Seconds()))
+			c.debugf("_pmtracereconnect: too soon to retry (%d seconds remain)\n", int(s.backoff.Left(time.Now()).Seconds()))
 		}
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // probe tries all addresses of a subnet: "probe=ADDRESS/BITS" and options.
@@ -145,9 +147,7 @@ func (s *search) accepts(ctx context.Context, c *connection, addr netip.AddrPort
 		case !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE):
 			return false
 		}
-		select {
-		case <-time.After(retryAfter):
-		case <-ctx.Done():
+		if !pacing.Sleep(ctx, retryAfter) {
 			return false
 		}
 	}

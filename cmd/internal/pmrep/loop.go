@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -86,7 +87,7 @@ func (l *Loop) Run(ctx context.Context, set *Set, w Writer) error {
 		if n == 0 {
 			start = time.Unix(s.Time.Sec, int64(s.Time.Nsec))
 		}
-		if !sleepUntil(ctx, start.Add(time.Duration(n+1)*l.Interval)) {
+		if !pacing.Until(ctx, start.Add(time.Duration(n+1)*l.Interval)) {
 			return nil
 		}
 	}
@@ -102,20 +103,4 @@ func stopped(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-// sleepUntil waits for a time, and reports whether it was reached before ctx was done.
-func sleepUntil(ctx context.Context, when time.Time) bool {
-	d := time.Until(when)
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -157,10 +158,8 @@ func editNames(ctx context.Context, path string, edit func(*pmns.Tree) error) er
 		if try == lockTries {
 			return fmt.Errorf("%s: the name space is locked; remove this file if no one is editing it", lock)
 		}
-		select {
-		case <-ctx.Done():
+		if !pacing.Sleep(ctx, lockPause) {
 			return ctx.Err()
-		case <-time.After(lockPause):
 		}
 	}
 	defer os.Remove(lock)

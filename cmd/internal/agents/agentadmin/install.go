@@ -19,7 +19,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/hangup"
-	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
@@ -481,7 +481,7 @@ func (p *procedure) tell(ctx context.Context) (running bool, err error) {
 		if n, err := p.hangups(ctx); err == nil && n > before {
 			return true, p.pause(ctx, "signal_delay")
 		}
-		if !cli.Sleep(ctx, tellPause) {
+		if !pacing.Sleep(ctx, tellPause) {
 			return true, context.Cause(ctx)
 		}
 	}
@@ -500,7 +500,7 @@ func (p *procedure) pause(ctx context.Context, name string) error {
 	if err != nil || !(seconds >= 0 && seconds <= 3600) {
 		return fmt.Errorf("%s must be a number of seconds, not %q", name, p.v[name])
 	}
-	if !cli.Sleep(ctx, time.Duration(seconds*float64(time.Second))) {
+	if !pacing.Sleep(ctx, time.Duration(seconds*float64(time.Second))) {
 		return context.Cause(ctx)
 	}
 	return nil

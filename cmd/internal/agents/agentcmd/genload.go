@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/agent/txmon"
 	"github.com/go-pcp/pcp/internal/ctext"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // loadCommand is genload, which is part of the agent txmon.
@@ -28,7 +29,7 @@ var loadCommand = &cli.Command{
 	Options:     []cli.Option{{Short: 'n', Arg: "numtx"}},
 	DieOnSignal: true,
 	Run: func(ctx context.Context, env *cli.Env) int {
-		return genload(ctx, env, func(ctx context.Context) ([]string, error) { return txTypes(ctx, env) }, cli.Sleep)
+		return genload(ctx, env, func(ctx context.Context) ([]string, error) { return txTypes(ctx, env) }, pacing.Sleep)
 	},
 }
 

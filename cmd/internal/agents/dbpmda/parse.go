@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -170,7 +170,7 @@ func (p *parser) statement() (func(), error) {
 		n, err := p.number()
 		if err = cmpErr(err, p.eol); err == nil {
 			p.flush()
-			cli.Sleep(p.ctx, time.Duration(n)*time.Second)
+			pacing.Sleep(p.ctx, time.Duration(n)*time.Second)
 		}
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // alone waits until no other process of this program changes files in the directory of
@@ -31,7 +31,7 @@ func alone(ctx context.Context, path string) (unlock func(), err error) {
 		case !errors.Is(err, unix.EWOULDBLOCK):
 			// The file system has no locks.
 			return func() { dir.Close() }, nil
-		case !cli.Sleep(ctx, 10*time.Millisecond):
+		case !pacing.Sleep(ctx, 10*time.Millisecond):
 			dir.Close()
 			return nil, context.Cause(ctx)
 		}

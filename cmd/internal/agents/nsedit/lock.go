@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // LockCommand is lockpmns.
@@ -125,7 +126,7 @@ func takeLock(ctx context.Context, path string, pid int, pause time.Duration, tr
 		if i >= tries {
 			return errLocked
 		}
-		if !cli.Sleep(ctx, pause) {
+		if !pacing.Sleep(ctx, pause) {
 			return context.Cause(ctx)
 		}
 	}

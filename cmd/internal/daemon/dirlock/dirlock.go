@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // Defaults of a Config.
@@ -70,11 +72,7 @@ func Take(ctx context.Context, path string, cfg Config) (*Lock, error) {
 		if !time.Now().Before(end) {
 			return nil, fmt.Errorf("%s: %w", path, ErrHeld)
 		}
-		timer := time.NewTimer(cfg.Pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pacing.Sleep(ctx, cfg.Pause) {
 			return nil, context.Cause(ctx)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // Limits of the messages that an outbox holds for a receiver that does not accept them. Older
@@ -94,7 +95,7 @@ func (o *outbox) try(ctx context.Context, m message) (err error) {
 		n = 1
 	}
 	for i, pause := 0, firstPause; ; i, pause = i+1, 2*pause {
-		if err = o.send(ctx, m); err == nil || errors.Is(err, errRejected) || i+1 == n || !cli.Sleep(ctx, pause) {
+		if err = o.send(ctx, m); err == nil || errors.Is(err, errRejected) || i+1 == n || !pacing.Sleep(ctx, pause) {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -99,7 +100,7 @@ func waitFor(ctx context.Context, wait time.Duration, dial func(context.Context)
 			return err
 		case !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ENOENT) && !errors.Is(err, pcp.ErrIPC):
 			return err
-		case n == 0 || !cli.Sleep(ctx, time.Second):
+		case n == 0 || !pacing.Sleep(ctx, time.Second):
 			return pcp.ErrTimeout
 		}
 	}

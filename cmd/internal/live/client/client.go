@@ -11,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/ctext"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -152,7 +153,7 @@ func run(ctx context.Context, env *cli.Env, open func(context.Context, *cli.Env,
 			out = fmt.Appendf(out, " Util%s  (Mbytes)   IOPS    1 Min  15 Min\n", busy[1])
 		}
 		out = flush(env, out)
-		if (!archive || pause) && !cli.Sleep(ctx, interval) {
+		if (!archive || pause) && !pacing.Sleep(ctx, interval) {
 			return 1
 		}
 		if s.sample(ctx) != nil {

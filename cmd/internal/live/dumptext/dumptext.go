@@ -11,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -346,7 +347,7 @@ func (d *dumper) dump(ctx context.Context, o *source.Options) int {
 		}
 		t = pcp.TimestampOf(t.Time().Add(delta))
 		if live {
-			if d.env.FlushOut() != nil || !cli.Sleep(ctx, time.Until(t.Time())) {
+			if d.env.FlushOut() != nil || !pacing.Sleep(ctx, time.Until(t.Time())) {
 				return 0
 			}
 		}

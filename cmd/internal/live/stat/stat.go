@@ -9,6 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -216,7 +217,7 @@ func (r *reporter) wait(ctx context.Context, interval time.Duration) bool {
 		r.loc = r.control.Zone
 	case !r.archive || r.pause:
 		r.flush()
-		return cli.Sleep(ctx, interval)
+		return pacing.Sleep(ctx, interval)
 	case len(r.out) >= rowsAtOnce:
 		r.flush()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // A sample is the result of one fetch. It is reused.
@@ -161,7 +162,7 @@ func (x *viewer) loop(ctx context.Context, interval time.Duration) int {
 		}
 		if x.control == nil && (x.archive == nil || x.delay) {
 			x.flush()
-			if !cli.Sleep(ctx, interval) {
+			if !pacing.Sleep(ctx, interval) {
 				return 1
 			}
 		}

@@ -397,8 +397,8 @@ func TestBackOff(t *testing.T) {
 	})
 	for n := 1; n < 100; n++ {
 		for range 100 {
-			if d := backoff(n); d < firstWait/2 || d > longestWait {
-				t.Fatalf("backoff(%d) is %v", n, d)
+			if d := waits().After(n); d < firstWait/2 || d > longestWait {
+				t.Fatalf("pause after %d failures is %v", n, d)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // A Config configures a Manager.
@@ -52,6 +52,9 @@ const (
 	firstWait   = time.Second
 	longestWait = 5 * time.Minute
 )
+
+// waits are the pauses after failures of a receiver in a row.
+func waits() pacing.Backoff { return pacing.Backoff{First: firstWait, Longest: longestWait} }
 
 // New returns a Manager that continues with the alerts in the directory.
 func New(cfg Config) (*Manager, error) {
@@ -625,7 +628,7 @@ func (w *worker) settle(p *parcel, err error, ended bool) {
 		return
 	default:
 		w.failures++
-		w.retry = now.Add(backoff(w.failures))
+		w.retry = now.Add(waits().After(w.failures))
 		if wait, ok := errors.AsType[waitError](err); ok {
 			w.retry = now.Add(max(wait.wait, firstWait))
 		}
@@ -669,11 +672,4 @@ func (w *worker) settle(p *parcel, err error, ended bool) {
 		w.write(e)
 	}
 	w.sweep(now)
-}
-
-// backoff returns the pause after n failures of a receiver in a row.
-func backoff(n int) time.Duration {
-	d := firstWait << min(n-1, 20)
-	d = min(d, longestWait)
-	return cmp.Or(d/2+rand.N(d/2+1), firstWait)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/internal/peercred"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
@@ -99,10 +100,7 @@ func (s *Server) accept(ctx context.Context, wg *sync.WaitGroup, ln net.Listener
 		}
 		if err != nil { // such as too many open files
 			fmt.Fprintf(s.cfg.Log, "error accepting client: %s\n", pcp.Code(err))
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
+			pacing.Sleep(ctx, time.Second)
 			continue
 		}
 		c := &client{s: s, conn: conn, at: ln.Addr()}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -40,7 +41,7 @@ type Config struct {
 	// Spread is the time over which the first hosts start; 0 means Interval, a negative value no spread.
 	Spread time.Duration
 	// Retry is the delay after a failure, MaxRetry the longest delay after repeated
-	// failures; the real times are up to a half shorter or longer. 0 means a second, and a
+	// failures; the real times are up to a half shorter. 0 means a second, and a
 	// minute.
 	Retry, MaxRetry time.Duration
 	// Location is the time zone for the names of archives; nil means time.Local.
@@ -80,10 +81,11 @@ type Host struct {
 
 // A Fleet records many hosts. It is safe for concurrent use.
 type Fleet struct {
-	cfg    Config
-	slots  chan struct{}
-	parsed parsed
-	starts starts
+	cfg     Config
+	slots   chan struct{}
+	backoff pacing.Backoff
+	parsed  parsed
+	starts  starts
 
 	talk sync.Mutex // held while Event is called
 
@@ -118,7 +120,10 @@ func New(cfg Config) (*Fleet, error) {
 	if cfg.Event == nil {
 		cfg.Event = func(Event) {}
 	}
-	return &Fleet{cfg: cfg, slots: make(chan struct{}, cfg.Turns), hosts: make(map[string]*host)}, nil
+	return &Fleet{
+		cfg: cfg, slots: make(chan struct{}, cfg.Turns), hosts: make(map[string]*host),
+		backoff: pacing.Backoff{First: cfg.Retry, Longest: cfg.MaxRetry},
+	}, nil
 }
 
 // Run records until ctx is done. Then it closes all archives and returns nil.

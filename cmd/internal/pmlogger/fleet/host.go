@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -52,7 +53,7 @@ func (h *host) run(ctx context.Context, wait time.Duration) {
 	defer h.state(Ended)
 	failures := 0
 	for {
-		if !sleep(ctx, wait) {
+		if !pacing.Sleep(ctx, wait) {
 			return
 		}
 		samples := h.status().Samples
@@ -63,34 +64,9 @@ func (h *host) run(ctx context.Context, wait time.Duration) {
 		if h.status().Samples > samples {
 			failures = 0
 		}
-		wait = h.f.backoff(failures)
 		failures++
+		wait = h.f.backoff.After(failures)
 		h.failed(err, wait, failures == 1)
-	}
-}
-
-// backoff returns the delay after a number of failures in a row. It is random, so that hosts lost
-// together are not retried together.
-func (f *Fleet) backoff(failures int) time.Duration {
-	d := f.cfg.MaxRetry
-	if failures < 30 {
-		d = min(d, f.cfg.Retry<<failures)
-	}
-	return d/2 + rand.N(d+1)
-}
-
-// sleep waits, and reports whether ctx is still active.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 
@@ -105,7 +81,7 @@ func (h *host) record(ctx context.Context) error {
 	d.DialContext = h.turn.dial(h.dial(d.DialContext))
 	d.Reconnect = nil
 	for i := range 8 {
-		d.Reconnect = append(d.Reconnect, h.f.backoff(i))
+		d.Reconnect = append(d.Reconnect, h.f.backoff.After(i+1))
 	}
 	h.turn.Take()
 	r, c, config, err := h.open(ctx, &d)

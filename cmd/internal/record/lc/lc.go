@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/console"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -376,12 +377,7 @@ func (s *session) execute(k kind) {
 // pause waits.
 func (s *session) pause(d time.Duration) {
 	s.flush()
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-s.ctx.Done():
-	}
+	pacing.Sleep(s.ctx, d)
 }
 
 // menu is the output of help. Scripts look for its first and last lines.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/controlfile"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -146,7 +147,7 @@ func (c *controller) launch(ctx context.Context, file, host, dir string) bool {
 			c.moveToFarm(ctx, l.pid)
 			return true
 		}
-		if !time.Now().Before(end) || !cli.Sleep(ctx, pause) {
+		if !time.Now().Before(end) || !pacing.Sleep(ctx, pause) {
 			break
 		}
 	}
@@ -227,7 +228,7 @@ func (c *controller) gone(ctx context.Context, dir string) bool {
 			c.very("Stopped? yes")
 			return true
 		}
-		if !time.Now().Before(end) || !cli.Sleep(ctx, pause) {
+		if !time.Now().Before(end) || !pacing.Sleep(ctx, pause) {
 			c.very("Stopped? no")
 			return false
 		}

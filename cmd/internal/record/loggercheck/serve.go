@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/mapfile"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/report"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -271,7 +272,7 @@ func (c *checker) end(ctx context.Context) {
 			if len(left()) == 0 {
 				return true
 			}
-			if !cli.Sleep(ctx, pause) {
+			if !pacing.Sleep(ctx, pause) {
 				return false
 			}
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/mapfile"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -182,7 +183,7 @@ func (c *checker) waitForPMCD(ctx context.Context) bool {
 		if err = probe(); err == nil {
 			return true
 		}
-		if !cli.Sleep(ctx, pause) {
+		if !pacing.Sleep(ctx, pause) {
 			break
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/pidof"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // A running is the pmlogger that writes to a directory.
@@ -156,10 +157,8 @@ func (w *work) rotate() {
 			w.debugf("Error: pmlogger process %d has vanished", w.logger.pid)
 			return
 		}
-		select {
-		case <-w.ctx.Done():
+		if !pacing.Sleep(w.ctx, reexecPoll) {
 			return
-		case <-time.After(reexecPoll):
 		}
 	}
 	if before != "" {

@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
 	"github.com/go-pcp/pcp/cmd/internal/tool/report"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // A work is the daily work on the archives of one line of a control file.
@@ -144,10 +145,8 @@ func (w *work) lock() (unlock func(), ok bool) {
 			os.Remove(path)
 			continue
 		}
-		select {
-		case <-w.ctx.Done():
+		if !pacing.Sleep(w.ctx, lockPoll) {
 			return nil, false
-		case <-time.After(lockPoll):
 		}
 	}
 	if _, err := os.Lstat(path); err == nil {

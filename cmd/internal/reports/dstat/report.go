@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/metricset"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -57,7 +58,7 @@ func (r *report) run(ctx context.Context) error {
 	for update := 0.0; r.more(update); update += r.interval() {
 		if !r.archive {
 			due := r.began.Add(time.Duration(update * float64(time.Second)))
-			if wait := time.Until(due); wait > 0 && !cli.Sleep(ctx, wait) {
+			if wait := time.Until(due); wait > 0 && !pacing.Sleep(ctx, wait) {
 				return ctx.Err()
 			}
 		}

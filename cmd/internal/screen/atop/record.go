@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmapi/record"
 )
 
@@ -54,10 +55,7 @@ func (m *monitor) record(ctx context.Context) int {
 	if !math.IsInf(seconds, 1) {
 		wait = time.Duration(seconds * float64(time.Second))
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait):
-	}
+	pacing.Sleep(ctx, wait)
 	if err := s.Off(); err != nil && ctx.Err() == nil {
 		return m.env.Fatalf("failed to stop recording: %s", cli.ErrText(err))
 	}

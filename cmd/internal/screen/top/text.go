@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/model"
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // defaultLines is the number of processes in a text.
@@ -70,7 +71,7 @@ func (j *job) each(ctx context.Context, need model.Group, print func(*model.Snap
 		if live {
 			passed := time.Since(started)
 			due := started.Add((passed/j.interval + 1) * j.interval)
-			if !cli.Sleep(ctx, time.Until(due)) {
+			if !pacing.Sleep(ctx, time.Until(due)) {
 				return 0
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pcptime"
 )
 
@@ -38,7 +39,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		fmt.Fprint(env.Stderr, err)
 		return 0
 	}
-	if !cli.Sleep(ctx, d) {
+	if !pacing.Sleep(ctx, d) {
 		return int(syscall.EINTR)
 	}
 	return 0

@@ -22,6 +22,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -186,7 +187,7 @@ func end(ctx context.Context, pid int, name string) error {
 			if !isOne(pid, name) {
 				return nil
 			}
-			if !cli.Sleep(ctx, 20*time.Millisecond) {
+			if !pacing.Sleep(ctx, 20*time.Millisecond) {
 				return context.Cause(ctx)
 			}
 		}

@@ -86,6 +86,7 @@ var floors = map[string]int{
 	"cmd/internal/prom/names":     0, // a mapping
 	"cmd/internal/pytext":         0,
 	"internal/hashorder":          0,
+	"internal/pacing":             0,
 	"internal/safefile":           0,
 	"internal/timezone":           0,
 	"internal/hostlabels":         1,

@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmrep/conf"
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pcptime"
 )
 
@@ -67,7 +68,7 @@ func (r *Report) Align(ctx context.Context) {
 	if err != nil || d <= 0 {
 		return
 	}
-	cli.Sleep(ctx, d-time.Duration(time.Now().UnixNano()%int64(d)))
+	pacing.Sleep(ctx, d-time.Duration(time.Now().UnixNano()%int64(d)))
 }
 
 // Run samples the metrics and has w render them, after it has gone to the background and waited as

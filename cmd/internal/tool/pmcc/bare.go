@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
-	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // Lookup makes Fetch fetch the metrics of these names, for a program that has no group of metrics.
@@ -68,5 +68,5 @@ func (m *Manager) Errorf(format string, args ...any) int {
 
 // Sleep waits for the next sample, and reports whether there is one.
 func (m *Manager) Sleep(ctx context.Context) bool {
-	return m.env.FlushOut() == nil && (m.Archive || cli.Sleep(ctx, m.delta))
+	return m.env.FlushOut() == nil && (m.Archive || pacing.Sleep(ctx, m.delta))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -296,7 +297,7 @@ func (m *Manager) run(ctx context.Context, report func() bool) int {
 		if m.Archive {
 			continue
 		}
-		if err := m.env.FlushOut(); err != nil || !cli.Sleep(ctx, m.delta) {
+		if err := m.env.FlushOut(); err != nil || !pacing.Sleep(ctx, m.delta) {
 			return 0
 		}
 	}
