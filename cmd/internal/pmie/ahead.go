@@ -1,9 +1,7 @@
 package pmie
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -25,17 +23,17 @@ type asked struct {
 
 // ask asks all hosts that rules name, concurrently, for the metadata that the rules need. If
 // they were asked one after another, each host that hangs would delay the rest.
-func (e *Engine) ask(ctx context.Context, text []byte) {
-	if e.archives != nil || e.scouted != nil {
+func (src *sources) ask(ctx context.Context, text []byte) {
+	if src.archives != nil {
 		return
 	}
-	names := e.scout(ctx, text)
+	names := src.scouted(ctx, text)
 	if len(names) < 2 {
 		return // no other host is delayed
 	}
 	limit := aheadFor
-	if e.cfg.Timeout > 0 {
-		limit = min(limit, e.cfg.Timeout)
+	if src.cfg.Timeout > 0 {
+		limit = min(limit, src.cfg.Timeout)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -43,14 +41,14 @@ func (e *Engine) ask(ctx context.Context, text []byte) {
 	var wg sync.WaitGroup
 	all := make(map[string]*asked)
 	for conn, metrics := range names {
-		if e.contexts[conn] != nil {
+		if src.contexts[conn] != nil {
 			continue
 		}
 		wg.Go(func() {
 			a := &asked{found: make(map[string]metadata)}
-			if a.c, a.err = e.cfg.Dial(ctx, conn); a.err == nil {
+			if a.c, a.err = src.cfg.Dial(ctx, conn); a.err == nil {
 				for _, name := range metrics {
-					d := e.lookUp(ctx, a.c, name)
+					d := src.lookUp(ctx, a.c, name)
 					if ctx.Err() != nil || broken(d.nameErr) {
 						a.c.Close()
 						a.c, a.err = nil, pcp.ErrTimeout
@@ -65,39 +63,43 @@ func (e *Engine) ask(ctx context.Context, text []byte) {
 		})
 	}
 	wg.Wait()
-	e.ahead = all
+	src.ahead = all
 }
 
 // forgetAhead closes connections that were not used.
-func (e *Engine) forgetAhead() {
-	for _, a := range e.ahead {
+func (src *sources) forgetAhead() {
+	for _, a := range src.ahead {
 		if a.c != nil {
 			a.c.Close()
 		}
 	}
-	e.ahead = nil
+	src.ahead = nil
 }
 
-// scout returns the hosts and metrics that rules name.
-func (e *Engine) scout(ctx context.Context, text []byte) map[string][]string {
-	cfg := e.cfg
-	cfg.Out, cfg.Err, cfg.Quiet = io.Discard, io.Discard, true
-	cfg.Watch, cfg.Observe, cfg.Alert = nil, nil, nil
-	cfg.Dial = func(context.Context, string) (*pmapi.Context, error) { return nil, pcp.ErrIPC }
-	s, err := New(ctx, cfg)
-	if err != nil {
-		return nil
-	}
-	defer s.Close()
-	s.scouted = make(map[string][]string)
-	// Mistakes are reported when the rules are loaded.
-	s.Load(ctx, bytes.NewReader(text), "")
-	return s.scouted
+// A scout records which metrics of which hosts rules name.
+type scout struct {
+	*sources
+	names map[string][]string
 }
 
-// note records that a rule needs a metric of a host.
-func (e *Engine) note(conn, name string) {
-	if e.scouted != nil && !slices.Contains(e.scouted[conn], name) {
-		e.scouted[conn] = append(e.scouted[conn], name)
+func (s *scout) metrics(name string, hosts, insts []string) []*metric {
+	list := s.named(name, hosts, insts)
+	for _, m := range list {
+		if !slices.Contains(s.names[m.conn], name) {
+			s.names[m.conn] = append(s.names[m.conn], name)
+		}
 	}
+	return list
+}
+
+func (s *scout) describe(*metric) bool { return true }
+
+// scouted returns the metrics that rules name, by host. Mistakes are reported when the rules are loaded.
+func (src *sources) scouted(ctx context.Context, text []byte) map[string][]string {
+	s := &scout{sources: src, names: make(map[string][]string)}
+	b := newBuilder(language{errorf: func(string, ...any) {}, source: s})
+	for b.begin("", text); b.more() && ctx.Err() == nil; {
+		b.statement()
+	}
+	return s.names
 }

@@ -3,18 +3,38 @@
 package pmie
 
 import (
+	"bytes"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/go-pcp/pcp"
 )
 
+// A language is what a builder needs to know to read rules.
+type language struct {
+	name   string // of the program, in messages
+	places bool   // messages about mistakes also have the place at the end of a file
+	agent  bool   // rules become metrics of an agent
+	applet bool   // the values of all rules are printed in a line
+	errorf func(format string, args ...any)
+	source source
+}
+
+// A source has the metrics that rules name.
+type source interface {
+	// metrics returns a metric of some hosts, with the instances of these names or with all. Nil means
+	// the default host.
+	metrics(name string, hosts, insts []string) []*metric
+	// describe requests the metadata of a metric. It reports whether the rule can be used now or later.
+	describe(m *metric) bool
+}
+
 // A builder makes expressions from the constructs that the parser recognizes.
 type builder struct {
 	scanner
-	e      *Engine
+	language
 	vars   map[string]*expr
 	rules  map[string]*expr
 	names  int    // of rules that had none
@@ -22,27 +42,93 @@ type builder struct {
 	errs   int    // in the statement
 
 	unitPercent bool // the statement has a % that is not part of a quantifier
+
+	conditions uint32 // rules with a condition and an action so far
+	stomps     bool   // an action sends messages to a broker
+
+	interval *expr    // $delta
+	clock    [6]*expr // minute, hour, day, month, year, day of the week
 }
 
 // A named is a rule.
 type named struct {
 	name string
 	x    *expr
+}
 
-	deliveries []delivery
+// newBuilder returns a builder without rules.
+func newBuilder(l language) *builder {
+	b := &builder{language: l, vars: make(map[string]*expr), rules: make(map[string]*expr)}
+	variable := func(name string) *expr {
+		x := newExpr(opVar, nil, nil, none, none, none, 1, semVar)
+		x.valid = 1
+		x.text = "$" + name
+		b.vars[name] = x
+		return x
+	}
+	b.interval = variable("delta")
+	for i, name := range []string{"minute", "hour", "day", "month", "year", "day_of_week"} {
+		b.clock[i] = variable(name)
+	}
+	return b
+}
+
+// begin makes the builder read a file, in which the statements follow.
+func (b *builder) begin(name string, text []byte) {
+	b.ahead = 0
+	b.errs, b.unitPercent = 0, false
+	b.open(name, bytes.Clone(text), false)
+}
+
+// end drops the rest of a file.
+func (b *builder) end() { b.in, b.depth = nil, 0 }
+
+// statement reads a statement, and returns the rule that it defines or nil.
+func (b *builder) statement() *named {
+	b.errs, b.unitPercent = 0, false
+	b.result = nil
+	yyParse(b)
+	return b.result
+}
+
+// delta returns the interval of the rules that follow, in seconds.
+func (b *builder) delta() float64 {
+	if x := b.vars["delta"]; x.nums != nil {
+		return x.nums[0]
+	}
+	return 0
+}
+
+// tell sets the variables for an interval, unless a rule has, and for a time.
+func (b *builder) tell(delta float64, t time.Time) {
+	if x := b.vars["delta"]; x == b.interval {
+		x.nums[0] = delta
+	}
+	for i, v := range []int{t.Minute(), t.Hour(), t.Day(), int(t.Month()) - 1, t.Year(), int(t.Weekday())} {
+		b.clock[i].nums[0] = float64(v)
+	}
+}
+
+// find returns the rule of a name, nil if there is none.
+func (b *builder) find(name string) *named {
+	x := b.rules[name]
+	if x == nil {
+		return nil
+	}
+	return &named{name: name, x: x}
 }
 
 // b returns the builder that a parser reads from.
 func b(l yyLexer) *builder { return l.(*builder) }
 
-func (b *builder) printf(format string, args ...any) { b.e.errorf(format, args...) }
+func (b *builder) printf(format string, args ...any) { b.errorf(format, args...) }
 
 func (b *builder) report(what string) {
 	at := b.place()
-	if b.e.cfg.Places {
+	if b.places {
 		at = b.lastPlace()
 	}
-	b.printf("%s: %s - %s\n", b.e.cfg.Name, what, at)
+	b.printf("%s: %s - %s\n", b.language.name, what, at)
 }
 
 // syntaxError reports the place of a mistake.
@@ -91,7 +177,7 @@ const (
 func (b *builder) fault(what, where string, o op) *expr { return b.faultAt(what, where, o.String()) }
 
 func (b *builder) faultAt(what, where, part string) *expr {
-	if b.unitPercent && b.e.cfg.Places {
+	if b.unitPercent && b.places {
 		b.printf("%% is not a unit: compare with the number alone, as in > 50 (a %% belongs to %%_inst, %%_host and %%_sample)\n")
 	} else {
 		b.printf("%s expected to %s %s\n", what, where, part)
@@ -100,16 +186,16 @@ func (b *builder) faultAt(what, where, part string) *expr {
 	return nil
 }
 
-// statement takes in a rule, or a macro.
-func (b *builder) statement(name string, x *expr) {
+// defined takes in a rule, or a macro.
+func (b *builder) defined(name string, x *expr) {
 	b.define(name, x)
-	publishes := b.e.cfg.Publish != nil
+	publishes := b.agent
 	switch {
 	case name == "" && publishes:
 		b.mistake("expressions must be named in agent mode")
 	case name == "" || x == nil || b.errs > 0:
 		return
-	case x.op == opRuleset && publishes || (x.op == opRule || x.op == actSeq || x.op == actAlt || x.op.acts()) && (publishes || b.e.cfg.Verbose == Applet):
+	case x.op == opRuleset && publishes || (x.op == opRule || x.op == actSeq || x.op == actAlt || x.op.acts()) && (publishes || b.applet):
 		b.mistake("operator %v not allowed in agent mode", x.op)
 	default:
 		return
@@ -216,7 +302,7 @@ func (b *builder) rule(cond, act *expr) *expr {
 	if cond.nvals != 1 {
 		b.mistake("rule condition must have a single boolean value")
 	}
-	b.e.stats.Rules++
+	b.conditions++
 	x := newExpr(opRule, cond, act, none, none, none, 1, semTruth)
 	x.settle()
 	return x
@@ -242,7 +328,7 @@ func (b *builder) action(o op, arg1, arg2 *expr) *expr {
 	case actSyslog:
 		b.syslogArguments(arg1)
 	case actStomp:
-		b.e.stomps = true
+		b.stomps = true
 	}
 	x := newExpr(o, arg1, arg2, none, none, none, 1, semTruth)
 	x.settle()
@@ -441,11 +527,11 @@ func (b *builder) edge(o op, arg *expr) *expr {
 // fetch returns a node for the values of a metric, of some hosts and instances, from one
 // sample in the past to another.
 func (b *builder) fetch(name string, hosts, insts []string, from, to int) *expr {
-	ms := b.e.newMetrics(name, hosts, insts)
+	ms := &metrics{list: b.source.metrics(name, hosts, insts)}
 	count := 0
 	for _, m := range ms.list {
 		if b.errs == 0 {
-			if b.e.initialize(m, false) == hopeless {
+			if !b.source.describe(m) {
 				b.errs++
 			}
 			count += max(m.count, 0)
@@ -508,47 +594,6 @@ func number(n float64, u pcp.Units) *expr {
 	x.unit = inCanonical(u)
 	x.valid = 1
 	return x
-}
-
-// withUnit adds a unit to others, dividing if its sign is negative.
-func withUnit(u, v pcp.Units, sign int8) pcp.Units {
-	switch {
-	case v.DimSpace != 0:
-		u.DimSpace, u.ScaleSpace = sign*v.DimSpace, v.ScaleSpace
-	case v.DimTime != 0:
-		u.DimTime, u.ScaleTime = sign*v.DimTime, v.ScaleTime
-	default:
-		u.DimCount, u.ScaleCount = sign*v.DimCount, v.ScaleCount
-	}
-	return u
-}
-
-// powerOf returns a unit to a power.
-func powerOf(u pcp.Units, power float64) pcp.Units {
-	n := int8(math.Mod(math.Trunc(power), 16))
-	if n > 7 {
-		n -= 16 // the dimensions have four bits
-	}
-	switch {
-	case u.DimSpace != 0:
-		u.DimSpace = n
-	case u.DimTime != 0:
-		u.DimTime = n
-	default:
-		u.DimCount = n
-	}
-	return u
-}
-
-// canonical returns the factor that converts values to bytes, seconds and counts.
-func canonical(u pcp.Units) float64 {
-	f := math.Pow(1024, float64(u.DimSpace)*float64(u.ScaleSpace))
-	if u.ScaleTime > pcp.TimeSec {
-		f *= math.Pow(60, float64(u.DimTime)*float64(u.ScaleTime-pcp.TimeSec))
-	} else {
-		f *= math.Pow(1000, float64(u.DimTime)*(float64(u.ScaleTime)-float64(pcp.TimeSec)))
-	}
-	return f * math.Pow(10, float64(u.DimCount)*float64(u.ScaleCount))
 }
 
 // str returns a constant string.

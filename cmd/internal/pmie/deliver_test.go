@@ -143,7 +143,7 @@ func (w *world) engine(t *testing.T, cfg Config, rules string) *Engine {
 func (e *Engine) once(t *testing.T, now float64) {
 	t.Helper()
 	e.now = now
-	for _, task := range e.tasks {
+	for _, task := range e.get.tasks {
 		if err := e.evaluate(task); err != nil {
 			t.Fatal(err)
 		}

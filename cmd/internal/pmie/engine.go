@@ -1,21 +1,16 @@
 package pmie
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
-	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -105,40 +100,18 @@ const Interval = 10 * time.Second
 
 // An Engine evaluates rules. It is for one goroutine.
 type Engine struct {
-	cfg      Config
-	ctx      context.Context // of the call
-	b        *builder
-	ev       evaluator
-	tasks    []*task
-	archives []*recording
-	contexts map[string]*pmapi.Context // for metadata
-	states   map[string]hostState
-	dead     map[string]bool     // hosts that did not answer just now
-	ahead    map[string]*asked   // the answers of the hosts of the rules being read
-	scouted  map[string][]string // the metrics that rules name, by host; nil except for an Engine that only collects them
-	flights  sync.WaitGroup
-	stats    Stats
-	stomps   bool
-	// unplanned makes all rules be evaluated by their trees.
-	unplanned bool
-	ran       bool // Run was called
-	failure   error
+	cfg Config
+	console
+	src   sources
+	rules *builder
+	get   fetcher
+	act   actor
+
+	stop, now float64 // the end of the window, and the time of the evaluation
+	ran       bool    // Run was called
+	// alone makes each rule be evaluated alone, without a plan.
+	alone     bool
 	published []Published // the last ones, for their memory
-	out       []byte      // output that is not written yet
-
-	start, stop, now float64
-	current          *expr  // the rule that is evaluated
-	rule             *named // the named rule that it is, or is a part of
-	fired            *expr  // the rule that was true
-	pass             uint64 // counts evaluations
-	delta            *expr
-	clock            [6]*expr // minute, hour, day, month, year, day of the week
-}
-
-// A recording is an archive.
-type recording struct {
-	path, host  string
-	first, last pcp.Timestamp
 }
 
 // Stats are counts of the work that an Engine has done, like the metrics below pmcd.pmie.
@@ -152,10 +125,14 @@ type Stats struct {
 }
 
 // Stats returns the current counts. It must not be called while Run runs.
-func (e *Engine) Stats() Stats { return e.stats }
+func (e *Engine) Stats() Stats {
+	s := e.act.counts
+	s.Host, s.Rules, s.Expected = e.src.host, e.rules.conditions, e.get.expected
+	return s
+}
 
 // Stomps reports whether a rule sends messages to a broker.
-func (e *Engine) Stomps() bool { return e.stomps }
+func (e *Engine) Stomps() bool { return e.rules.stomps }
 
 // New returns an Engine without rules. It opens the archives.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
@@ -183,103 +160,59 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Zone == nil {
 		cfg.Zone = time.Local
 	}
-	e := &Engine{cfg: cfg, ctx: ctx, contexts: make(map[string]*pmapi.Context), states: make(map[string]hostState), dead: make(map[string]bool)}
-	e.ev = evaluator{wrap: cfg.Wrap, names: e.instanceNames}
-	e.b = &builder{e: e, vars: make(map[string]*expr), rules: make(map[string]*expr)}
-	variable := func(name string) *expr {
-		x := newExpr(opVar, nil, nil, none, none, none, 1, semVar)
-		x.valid = 1
-		x.text = "$" + name
-		e.b.vars[name] = x
-		return x
+	e := &Engine{cfg: cfg}
+	e.console = console{name: cfg.Name, out: cfg.Out, err: cfg.Err}
+	e.src = sources{
+		console: &e.console, cfg: &e.cfg, ctx: ctx,
+		contexts: make(map[string]*pmapi.Context), states: make(map[string]hostState), dead: make(map[string]bool), labels: make(map[*metric]*labels),
 	}
-	e.delta = variable("delta")
-	for i, name := range []string{"minute", "hour", "day", "month", "year", "day_of_week"} {
-		e.clock[i] = variable(name)
+	e.rules = newBuilder(language{
+		name: cfg.Name, places: cfg.Places, agent: cfg.Publish != nil, applet: cfg.Verbose == Applet, errorf: e.errorf, source: &e.src,
+	})
+	e.get = fetcher{sources: &e.src}
+	e.act = actor{
+		sources: &e.src, ev: evaluator{wrap: cfg.Wrap, names: e.src.instanceNames}, tally: e.tally,
+		runner: runner{
+			out: cfg.Out, err: cfg.Err, shellOut: cfg.ShellOut, shellErr: cfg.ShellErr, path: cfg.Path, logSocket: cfg.LogSocket,
+			alarm: cfg.Alarm, stomp: cfg.Stomp, notify: e.notify,
+		},
 	}
 	for _, path := range cfg.Archives {
-		if err := e.openArchive(ctx, path); err != nil {
+		if err := e.src.openArchive(ctx, path); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
 	}
-	first, last := e.Bounds()
-	e.start, e.stop = real(first), real(last)
-	e.now = e.start
+	e.Window(e.Bounds())
+	e.now = e.get.start
 	e.tell(cfg.Interval.Seconds())
 	return e, nil
 }
 
+// Bounds returns the times of the first and the last values of all archives, or now and
+// pcptime.Never.
+func (e *Engine) Bounds() (first, last pcp.Timestamp) { return e.src.bounds() }
+
 // Close closes all contexts.
 func (e *Engine) Close() error {
 	var errs []error
-	for _, c := range e.contexts {
+	for _, c := range e.src.contexts {
 		errs = append(errs, c.Close())
 	}
-	clear(e.contexts)
-	for _, t := range e.tasks {
+	clear(e.src.contexts)
+	for _, t := range e.get.tasks {
 		for _, h := range t.hosts {
 			if h.c != nil {
 				errs = append(errs, h.c.Close())
 			}
 		}
 	}
-	e.tasks = nil
+	e.get.tasks = nil
 	return errors.Join(errs...)
-}
-
-// openArchive opens an archive. Its errors include the program's name.
-func (e *Engine) openArchive(ctx context.Context, path string) error {
-	a, err := e.cfg.OpenArchive(path)
-	if err != nil {
-		return fmt.Errorf("%s: cannot open archive %s\npmNewContext failed: %s", e.cfg.Name, path, errText(err))
-	}
-	e.contexts[path] = a.Context
-	label, err := a.Label(ctx)
-	if err != nil {
-		return fmt.Errorf("%s: cannot read label from archive %s\npmGetArchiveLabel failed: %s", e.cfg.Name, path, errText(err))
-	}
-	end, err := a.End(ctx)
-	if err != nil {
-		return fmt.Errorf("%s: archive %s is corrupted\npmGetArchiveEnd failed: %s", e.cfg.Name, path, errText(err))
-	}
-	for _, b := range e.archives {
-		if b.host == label.Host {
-			return fmt.Errorf("%s: Error: archive %s not legal - archive %s is already open for host %s", e.cfg.Name, path, b.path, b.host)
-		}
-	}
-	e.archives = append(e.archives, &recording{path: path, host: label.Host, first: label.Start, last: end})
-	return nil
-}
-
-// Bounds returns the times of the first and the last values of all archives, or now and
-// pcptime.Never.
-func (e *Engine) Bounds() (first, last pcp.Timestamp) {
-	if e.archives == nil {
-		return pcp.TimestampOf(time.Now()), pcptime.Never
-	}
-	first, last = e.archives[0].first, e.archives[0].last
-	for _, a := range e.archives[1:] {
-		if a.first.Compare(first) < 0 {
-			first = a.first
-		}
-		if a.last.Compare(last) > 0 {
-			last = a.last
-		}
-	}
-	return first, last
-}
-
-// source returns the default source of metrics.
-func (e *Engine) source() string {
-	if e.archives != nil {
-		return e.archives[0].path
-	}
-	return e.cfg.Host
 }
 
 // Window sets the time window in which rules are evaluated.
 func (e *Engine) Window(start, stop pcp.Timestamp) {
-	e.start, e.stop = real(start), real(stop)
+	e.get.start, e.stop = real(start), real(stop)
 }
 
 // Load reads rules. It reports and counts mistakes, and returns whether the last statement was sound,
@@ -289,113 +222,33 @@ func (e *Engine) Load(ctx context.Context, r io.Reader, name string) (sound bool
 	if err != nil {
 		return false, err
 	}
-	e.ctx = ctx
-	clear(e.dead)
-	e.ask(ctx, text)
-	defer e.forgetAhead()
-	b := e.b
-	b.ahead = 0
-	b.errs, b.unitPercent = 0, false
-	b.open(name, bytes.Clone(text), false)
-	for b.more() && e.failure == nil {
-		b.errs, b.unitPercent = 0, false
-		b.result = nil
-		yyParse(b)
-		if r := b.result; r != nil {
-			e.add(r, e.b.vars["delta"].number())
+	e.src.ctx = ctx
+	clear(e.src.dead)
+	e.src.ask(ctx, text)
+	defer e.src.forgetAhead()
+	defer e.rules.end()
+	for e.rules.begin(name, text); e.rules.more() && e.failure == nil; {
+		if r := e.rules.statement(); r != nil {
+			e.get.add(r, e.rules.delta())
 		}
 		e.tally()
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
 	}
-	b.in, b.depth = nil, 0
-	return b.errs == 0, e.failure
+	return e.rules.errs == 0, e.failure
 }
 
 // tally passes the current Stats to Watch.
 func (e *Engine) tally() {
 	if e.cfg.Watch != nil {
-		e.cfg.Watch(e.stats)
+		e.cfg.Watch(e.Stats())
 	}
-}
-
-// number returns the value of a variable.
-func (x *expr) number() float64 {
-	if x.nums == nil {
-		return 0
-	}
-	return x.nums[0]
-}
-
-// fail stops the Engine for an error that affects all rules.
-func (e *Engine) fail(err error) {
-	if e.failure == nil {
-		e.failure = err
-	}
-}
-
-// errorf reports an error, unless an earlier error has stopped the Engine.
-func (e *Engine) errorf(format string, args ...any) {
-	if e.failure == nil {
-		e.flush()
-		fmt.Fprintf(e.cfg.Err, format, args...)
-	}
-}
-
-// flush writes the output of an evaluation so far: the lines of one evaluation are written
-// together, unless a message comes between them.
-func (e *Engine) flush() {
-	if len(e.out) > 0 {
-		e.cfg.Out.Write(e.out)
-		e.out = e.out[:0]
-	}
-}
-
-// notify writes a message in the format of a daemon's log.
-func (e *Engine) notify(level slog.Level, text string) {
-	e.flush()
-	fmt.Fprintln(e.cfg.Err, daemonlog.Line(e.cfg.Name, level, strings.TrimSuffix(text, "\n")))
-}
-
-// A hostState is the last known state of a host.
-type hostState int
-
-const (
-	isNew hostState = iota
-	isUnreachable
-	isBack
-	isLost
-)
-
-// changed records the state of a host, and reports whether it has changed.
-func (e *Engine) changed(conn string, s hostState) bool {
-	old := e.states[conn]
-	if old == s {
-		return false
-	}
-	e.states[conn] = s
-	switch {
-	case e.cfg.Quiet:
-	case s == isUnreachable:
-		e.notify(slog.LevelInfo, fmt.Sprintf("Cannot connect to pmcd %s\n", conn))
-	case s == isBack && old != isNew:
-		e.notify(slog.LevelInfo, fmt.Sprintf("Re-established connection to pmcd %s\n", conn))
-	case s == isLost:
-		e.notify(slog.LevelInfo, fmt.Sprintf("Lost connection to pmcd %s\n", conn))
-	}
-	return true
 }
 
 // tell sets delta and the variables for the time.
 func (e *Engine) tell(delta float64) {
-	if x := e.b.vars["delta"]; x == e.delta {
-		e.delta.nums[0] = delta
-	}
-	t := timestamp(math.Trunc(e.now)).Time().In(e.cfg.Zone)
-	for i, v := range []int{t.Minute(), t.Hour(), t.Day(), int(t.Month()) - 1, t.Year(), int(t.Weekday())} {
-		e.clock[i].nums[0] = float64(v)
-	}
+	e.rules.tell(delta, timestamp(math.Trunc(e.now)).Time().In(e.cfg.Zone))
 }
 
 // real returns a time in seconds, to the microsecond.
@@ -414,9 +267,9 @@ func seconds(f float64) time.Duration { return time.Duration(math.Round(f*1e3)) 
 
 // UseSourceZone takes the time zone of the default host or archive, and returns both.
 func (e *Engine) UseSourceZone(ctx context.Context) (source string, zone *time.Location, err error) {
-	source = e.source()
-	e.ctx = ctx
-	c, err := e.context(source)
+	source = e.src.main()
+	e.src.ctx = ctx
+	c, err := e.src.context(source)
 	if err != nil {
 		return source, nil, err
 	}
@@ -427,4 +280,22 @@ func (e *Engine) UseSourceZone(ctx context.Context) (source string, zone *time.L
 	e.cfg.Zone = pcptime.Zone(name)
 	e.tell(e.cfg.Interval.Seconds())
 	return source, e.cfg.Zone, nil
+}
+
+// Deliveries lists the actions of all rules that name a receiver.
+func (e *Engine) Deliveries() []Delivery {
+	var list []Delivery
+	for _, t := range e.get.tasks {
+		for _, r := range t.rules {
+			for _, d := range r.deliveries {
+				list = append(list, Delivery{Rule: r.name, Kind: kindOf(d.act), Receiver: d.act.text})
+			}
+		}
+	}
+	return list
+}
+
+// date returns a time in the format of ctime(3), without its newline.
+func (c *Config) date(f float64) string {
+	return strings.TrimSuffix(pcptime.Ctime(pcp.Timestamp{Sec: int64(f)}, c.Zone), "\n")
 }

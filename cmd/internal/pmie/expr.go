@@ -361,3 +361,36 @@ func (x *expr) restart() {
 		}
 	}
 }
+
+// single reports whether an argument always has one value.
+func single(x *expr) bool {
+	switch {
+	case x.op.aggregate() && !x.op.ofSamples() && x.span <= 1:
+		return true
+	case x.span == 1:
+		if x.metrics == nil {
+			return true
+		}
+		m := x.metrics.first()
+		return m.desc.InDom == pcp.InDomNull && m.ready || m.named > 0
+	}
+	return x.sem == semText
+}
+
+// settle sets what x needs to know of its arguments and metrics when it is evaluated.
+func (x *expr) settle() {
+	x.one1 = x.arg1 != nil && single(x.arg1)
+	x.one2 = x.arg2 != nil && single(x.arg2)
+	x.rates = ratesUnknown
+	x.hits, x.hitsOf = nil, 0
+	if x.op == opFetch {
+		switch m := x.metrics.first(); {
+		case m.desc.InDom == pcp.InDomNull || m.conv == 0:
+			x.kind = fetchOne
+		case m.named == 0:
+			x.kind = fetchAll
+		default:
+			x.kind = fetchNamed
+		}
+	}
+}

@@ -2,10 +2,8 @@ package pmie
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -22,14 +20,14 @@ type flight struct {
 
 // launch asks a host in a goroutine. The Engine's goroutine calls the function that work
 // returns.
-func (e *Engine) launch(h *host, began time.Time, work func(ctx context.Context) (land func())) {
+func (get *fetcher) launch(h *host, began time.Time, work func(ctx context.Context) (land func())) {
 	f := &flight{landed: make(chan func(), 1), began: began}
 	h.flight = f
-	ctx, cancel := e.ctx, context.CancelFunc(func() {})
-	if e.cfg.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, e.cfg.Timeout)
+	ctx, cancel := get.ctx, context.CancelFunc(func() {})
+	if get.cfg.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, get.cfg.Timeout)
 	}
-	e.flights.Go(func() {
+	get.flights.Go(func() {
 		defer cancel()
 		land := work(ctx)
 		f.took = time.Since(f.began)
@@ -42,7 +40,7 @@ func (t *task) patience() time.Duration { return time.Duration(t.delta / 2 * flo
 
 // await handles the answers of hosts. A host that does not answer within half of the
 // interval is not waited for again until it has answered sooner than that.
-func (e *Engine) await(t *task) error {
+func (get *fetcher) await(t *task) error {
 	var timer *time.Timer
 	var expired bool
 	for _, h := range t.hosts {
@@ -52,7 +50,7 @@ func (e *Engine) await(t *task) error {
 		}
 		select {
 		case land := <-f.landed:
-			e.land(t, h, land)
+			get.land(t, h, land)
 			continue
 		default:
 		}
@@ -66,23 +64,23 @@ func (e *Engine) await(t *task) error {
 		if !expired {
 			select {
 			case land := <-f.landed:
-				e.land(t, h, land)
+				get.land(t, h, land)
 				continue
-			case <-e.ctx.Done():
-				return context.Cause(e.ctx)
+			case <-get.ctx.Done():
+				return context.Cause(get.ctx)
 			case <-timer.C:
 				expired = true
 			}
 		}
 		h.late = true
-		if !e.cfg.Quiet {
-			e.notify(slog.LevelWarn, fmt.Sprintf("pmcd %s has not answered for %v: its metrics are unknown until it does\n", h.conn, t.patience()))
+		if !get.cfg.Quiet {
+			get.notify(slog.LevelWarn, fmt.Sprintf("pmcd %s has not answered for %v: its metrics are unknown until it does\n", h.conn, t.patience()))
 		}
 	}
 	return nil
 }
 
-func (e *Engine) land(t *task, h *host, land func()) {
+func (get *fetcher) land(t *task, h *host, land func()) {
 	h.late = h.flight.took > t.patience()
 	h.flight = nil
 	land()
@@ -90,7 +88,7 @@ func (e *Engine) land(t *task, h *host, land func()) {
 
 // gather fetches from all live hosts at once. It asks all of them before it waits for the first, and leaves those
 // that do not answer in time to goroutines.
-func (e *Engine) gather(t *task) error {
+func (get *fetcher) gather(t *task) error {
 	began := time.Now()
 	until := began.Add(t.patience())
 	for _, h := range t.hosts {
@@ -98,13 +96,13 @@ func (e *Engine) gather(t *task) error {
 		if h.down || h.c == nil || h.flight != nil || len(h.ids) == 0 {
 			continue
 		}
-		if h.late || h.recheck || e.cfg.Timeout > 0 {
-			e.launch(h, began, e.asking(h))
+		if h.late || h.recheck || get.cfg.Timeout > 0 {
+			get.launch(h, began, get.asking(h))
 			continue
 		}
-		h.pending, h.started, h.err = h.c.StartFetch(e.ctx, h.ids, until)
+		h.pending, h.started, h.err = h.c.StartFetch(get.ctx, h.ids, until)
 		if h.err == nil && !h.started {
-			e.launch(h, began, e.asking(h))
+			get.launch(h, began, get.asking(h))
 		}
 	}
 	for _, h := range t.hosts {
@@ -112,38 +110,38 @@ func (e *Engine) gather(t *task) error {
 			continue
 		}
 		h.started = false
-		if !h.pending.Ready(e.ctx) {
-			e.launch(h, began, e.answering(h, h.pending.Finish))
+		if !h.pending.Ready(get.ctx) {
+			get.launch(h, began, get.answering(h, h.pending.Finish))
 			continue
 		}
-		changes, err := h.pending.Finish(e.ctx, &h.res)
+		changes, err := h.pending.Finish(get.ctx, &h.res)
 		if err == nil && changes&(pmapi.AgentChange|pmapi.NamesChange) != 0 {
-			e.launch(h, began, e.answering(h, func(context.Context, *pcp.Result) (pmapi.Changes, error) { return changes, nil }))
+			get.launch(h, began, get.answering(h, func(context.Context, *pcp.Result) (pmapi.Changes, error) { return changes, nil }))
 			continue
 		}
 		h.ok, h.err = err == nil, err
 	}
-	if e.ctx.Err() != nil {
-		return context.Cause(e.ctx)
+	if get.ctx.Err() != nil {
+		return context.Cause(get.ctx)
 	}
-	return e.await(t)
+	return get.await(t)
 }
 
 // asking returns a function that fetches from a host.
-func (e *Engine) asking(h *host) func(ctx context.Context) (land func()) {
+func (get *fetcher) asking(h *host) func(ctx context.Context) (land func()) {
 	c, ids := h.c, h.ids
-	return e.answering(h, func(ctx context.Context, res *pcp.Result) (pmapi.Changes, error) { return c.FetchInto(ctx, ids, res) })
+	return get.answering(h, func(ctx context.Context, res *pcp.Result) (pmapi.Changes, error) { return c.FetchInto(ctx, ids, res) })
 }
 
 // answering returns a function that ends a fetch from a host and requests the changes that the
 // host reports.
-func (e *Engine) answering(h *host, fetch func(ctx context.Context, res *pcp.Result) (pmapi.Changes, error)) func(ctx context.Context) (land func()) {
+func (get *fetcher) answering(h *host, fetch func(ctx context.Context, res *pcp.Result) (pmapi.Changes, error)) func(ctx context.Context) (land func()) {
 	c, metrics, recheck := h.c, h.metrics, h.recheck
 	return func(ctx context.Context) func() {
 		changes, err := fetch(ctx, &h.res)
 		adapt := func() {}
 		if recheck = recheck || changes&(pmapi.AgentChange|pmapi.NamesChange) != 0; recheck && err == nil {
-			adapt = e.review(ctx, h, c, metrics)
+			adapt = get.review(ctx, h, c, metrics)
 		}
 		return func() {
 			h.ok, h.err, h.recheck = err == nil, err, recheck
@@ -153,18 +151,18 @@ func (e *Engine) answering(h *host, fetch func(ctx context.Context, res *pcp.Res
 }
 
 // revive tries hosts that are down and metrics that are missing.
-func (e *Engine) revive(t *task) error {
+func (get *fetcher) revive(t *task) error {
 	for _, h := range t.hosts {
 		if h.flight != nil || !h.down && len(h.waits) == 0 {
 			continue
 		}
-		if e.archives != nil {
-			e.retry(t, h)(e.ctx)()
+		if get.archives != nil {
+			get.retry(t, h)(get.ctx)()
 			continue
 		}
-		e.launch(h, time.Now(), e.retry(t, h))
+		get.launch(h, time.Now(), get.retry(t, h))
 	}
-	if err := e.await(t); err != nil {
+	if err := get.await(t); err != nil {
 		return err
 	}
 	if !t.waiting() {
@@ -174,82 +172,47 @@ func (e *Engine) revive(t *task) error {
 }
 
 // retry returns a function that connects to a host and requests its missing metrics.
-func (e *Engine) retry(t *task, h *host) func(ctx context.Context) (land func()) {
+func (get *fetcher) retry(t *task, h *host) func(ctx context.Context) (land func()) {
 	c, down, waits := h.c, h.down, h.waits
 	return func(ctx context.Context) func() {
 		made := c == nil
 		var err error
 		switch {
 		case made:
-			c, err = e.cfg.Dial(ctx, h.conn)
+			c, err = get.cfg.Dial(ctx, h.conn)
 		case down:
 			err = c.Reconnect(ctx)
 		}
 		if err != nil {
 			return func() {
 				if made {
-					e.unreached(h.conn, err)
+					get.unreached(h.conn, err)
 				}
 			}
 		}
 		found := make([]metadata, len(waits))
 		for i, m := range waits {
-			found[i] = e.lookUp(ctx, c, m.name)
+			found[i] = get.lookUp(ctx, c, m.name)
 		}
 		return func() {
 			if h.c = c; h.down {
 				h.down, h.recheck = false, true // it may be another collector
-				if old := e.contexts[h.conn]; old != nil && e.archives == nil {
+				if old := get.contexts[h.conn]; old != nil && get.archives == nil {
 					old.Close()
-					delete(e.contexts, h.conn)
+					delete(get.contexts, h.conn)
 				}
-				e.changed(h.conn, isBack)
+				get.changed(h.conn, isBack)
 			}
 			h.waits = nil
 			h.down = len(waits) > 0 && broken(found[0].nameErr)
 			for i, m := range waits {
-				switch e.known(m, found[i], true) {
+				switch get.known(m, found[i], true) {
 				case ready:
-					e.enlist(t, h, m)
+					get.enlist(t, h, m)
 				case later:
 					h.waits = append(h.waits, m)
 				}
 			}
-		}
-	}
-}
-
-// broken reports whether an error is an error of the connection.
-func broken(err error) bool {
-	return err != nil && (errors.Is(err, pcp.ErrIPC) || errors.Is(err, pcp.ErrTimeout))
-}
-
-// reach connects to hosts that are not known yet, all at once.
-func (e *Engine) reach(conns []string) {
-	if e.archives != nil {
-		return
-	}
-	contexts, errs := make([]*pmapi.Context, len(conns)), make([]error, len(conns))
-	asked := make(map[string]bool)
-	var wg sync.WaitGroup
-	for i, conn := range conns {
-		if e.contexts[conn] != nil || e.dead[conn] || asked[conn] {
-			continue
-		}
-		asked[conn] = true
-		if a := e.ahead[conn]; a != nil {
-			contexts[i], errs[i], a.c = a.c, a.err, nil
-			continue
-		}
-		wg.Go(func() { contexts[i], errs[i] = e.cfg.Dial(e.ctx, conn) })
-	}
-	wg.Wait()
-	for i, conn := range conns {
-		switch {
-		case errs[i] != nil:
-			e.unreached(conn, errs[i])
-		case contexts[i] != nil:
-			e.contexts[conn] = contexts[i]
 		}
 	}
 }

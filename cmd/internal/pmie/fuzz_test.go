@@ -55,7 +55,7 @@ func FuzzEvaluate(f *testing.F) {
 				t.Fatal(err)
 			}
 			defer e.Close()
-			e.unplanned = unplanned
+			e.alone = unplanned
 			if _, err := e.Load(ctx, strings.NewReader(rules), "rules"); err != nil {
 				return "", nil
 			}

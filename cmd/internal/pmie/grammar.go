@@ -3,11 +3,13 @@
 //line grammar.y:5
 package pmie
 
-import __yyfmt__ "fmt"
+import (
+	__yyfmt__ "fmt"
+
+	"github.com/go-pcp/pcp"
+)
 
 //line grammar.y:5
-
-import "github.com/go-pcp/pcp"
 
 //line grammar.y:10
 type yySymType struct {
@@ -843,13 +845,13 @@ yydefault:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:61
 		{
-			b(yylex).statement(yyDollar[1].text, yyDollar[3].x)
+			b(yylex).defined(yyDollar[1].text, yyDollar[3].x)
 		}
 	case 3:
 		yyDollar = yyS[yypt-1 : yypt+1]
 //line grammar.y:62
 		{
-			b(yylex).statement("", yyDollar[1].x)
+			b(yylex).defined("", yyDollar[1].x)
 		}
 	case 10:
 		yyDollar = yyS[yypt-3 : yypt+1]

@@ -58,8 +58,8 @@ import "github.com/go-pcp/pcp"
 
 stmnt:
 	/* empty */	{ b(yylex).result = nil }
-|	tIDENT '=' exp	{ b(yylex).statement($1, $3) }
-|	exp		{ b(yylex).statement("", $1) }
+|	tIDENT '=' exp	{ b(yylex).defined($1, $3) }
+|	exp		{ b(yylex).defined("", $1) }
 
 exp:	rule | ruleset | bexp | aexp | act | str
 

@@ -86,7 +86,7 @@ func FuzzLoad(f *testing.F) {
 		e.Print(&out, "")
 		e.PrintBindings(&out, "")
 		for range 3 {
-			for _, task := range e.tasks {
+			for _, task := range e.get.tasks {
 				if err := e.evaluate(task); err != nil {
 					t.Fatal(err)
 				}

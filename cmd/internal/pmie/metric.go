@@ -1,16 +1,10 @@
 package pmie
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
-	"strings"
-	"syscall"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/pmapi"
 )
 
 // A metric is a metric of one host, as used by one expression.
@@ -46,252 +40,6 @@ type metric struct {
 
 // attach sets the source of the values of a metric.
 func (m *metric) attach(s *series) { m.from, m.turn = s, 0 }
-
-// newMetrics returns a metric of some hosts.
-func (e *Engine) newMetrics(name string, hosts, insts []string) *metrics {
-	ms := &metrics{}
-	var conns []string
-	if hosts == nil {
-		hosts = []string{""}
-	}
-	for _, h := range hosts {
-		m := &metric{name: name, conn: e.source(), count: none, named: len(insts), names: slices.Clone(insts), given: h != ""}
-		switch {
-		case h == "":
-		case e.archives != nil:
-			m.host, m.conn = h, "unknown archive"
-			for _, a := range e.archives {
-				if a.host == h {
-					m.conn = a.path
-					break
-				}
-			}
-		default:
-			m.conn = h
-		}
-		if m.named > 0 {
-			m.insts = make([]int32, m.named)
-		}
-		e.note(m.conn, name)
-		ms.list = append(ms.list, m)
-		conns = append(conns, m.conn)
-	}
-	e.reach(conns)
-	return ms
-}
-
-// where describes the source of a metric.
-func (e *Engine) where(m *metric) string {
-	if e.archives != nil {
-		return fmt.Sprintf("archive %s (host %s)", m.conn, m.host)
-	}
-	return fmt.Sprintf("pmcd %s (host %s)", m.conn, m.host)
-}
-
-// A readiness is the outcome of a request for a metric's metadata.
-type readiness int
-
-const (
-	hopeless readiness = iota - 1
-	later
-	ready
-)
-
-// initialize requests the metadata of a metric. If again is set, this is a retry, and
-// missing metrics are not reported.
-func (e *Engine) initialize(m *metric, again bool) readiness {
-	c, err := e.context(m.conn)
-	if err != nil {
-		if e.archives != nil {
-			e.fail(err)
-			return hopeless
-		}
-		return later
-	}
-	found, ok := metadata{}, false
-	if a := e.ahead[m.conn]; a != nil {
-		found, ok = a.found[m.name]
-	}
-	if !ok {
-		found = e.lookUp(e.ctx, c, m.name)
-	}
-	return e.known(m, found, again)
-}
-
-// known stores the metadata of a metric.
-func (e *Engine) known(m *metric, found metadata, again bool) readiness {
-	m.turn = 0
-	m.changes++
-	state := e.accept(m, found, again)
-	if state == later && e.archives != nil {
-		return hopeless // they do not change
-	}
-	if state != ready {
-		return state
-	}
-	if m.current = m.desc; m.first == (pcp.Desc{}) {
-		m.first = m.desc
-	}
-	m.conv = canonical(m.desc.Units)
-	m.ready = m.conv != 0
-	if m.desc.Sem == pcp.SemCounter {
-		m.last = make([]float64, max(m.count, 0))
-	}
-	if again {
-		m.x.refit()
-	}
-	return ready
-}
-
-// metadata are a host's answers about a metric. The first error ends the list of
-// questions.
-type metadata struct {
-	host     string
-	desc     pcp.Desc
-	insts    []pcp.Instance
-	archive  bool
-	nameErr  error
-	meant    string // a hint at the name that may be meant
-	descErr  error
-	indomErr error
-}
-
-// lookUp asks for the metadata of a metric.
-func (e *Engine) lookUp(ctx context.Context, c *pmapi.Context, name string) (d metadata) {
-	d.host, _ = c.HostName(ctx)
-	var ids []pcp.PMID
-	if ids, d.nameErr = c.LookupName(ctx, name); d.nameErr != nil {
-		if e.cfg.Meant != nil && errors.Is(d.nameErr, pcp.ErrName) {
-			d.meant = e.cfg.Meant(ctx, c, name)
-		}
-		return d
-	}
-	if d.desc, d.descErr = c.LookupDesc(ctx, ids[0]); d.descErr != nil || d.desc.InDom == pcp.InDomNull {
-		return d
-	}
-	var a *pmapi.ArchiveContext
-	if a, d.archive = c.Archive(); d.archive {
-		d.insts, d.indomErr = a.GetInDomArchive(ctx, d.desc.InDom)
-	} else {
-		d.insts, d.indomErr = c.GetInDom(ctx, d.desc.InDom)
-	}
-	return d
-}
-
-func (e *Engine) accept(m *metric, found metadata, again bool) readiness {
-	if found.host != "" {
-		m.host = found.host
-	}
-	if m.host != "" {
-		e.stats.Host = m.host
-	}
-	e.changed(m.conn, isBack)
-	if err := found.nameErr; err != nil {
-		if !again {
-			e.errorf("%s: metric %s not in namespace for %s\npmLookupName failed: %s%s\n", e.cfg.Name, m.name, e.where(m), errText(err), found.meant)
-		}
-		return later
-	}
-	if err := found.descErr; err != nil {
-		m.desc = pcp.Desc{}
-		if !again {
-			e.errorf("%s: metric %s not currently available from %s\npmLookupDesc failed: %s\n", e.cfg.Name, m.name, e.where(m), errText(err))
-		}
-		return later
-	}
-	m.desc = found.desc
-	switch m.desc.Type {
-	case pcp.TypeAggregate, pcp.TypeAggregateStatic, pcp.TypeEvent, pcp.TypeHighResEvent, pcp.TypeUnknown:
-		e.errorf("%s: metric %s has inappropriate type\n", e.cfg.Name, m.name)
-		return hopeless
-	}
-	if m.desc.InDom == pcp.InDomNull {
-		if m.named > 0 {
-			e.errorf("%s: metric %s has no instances\n", e.cfg.Name, m.name)
-			return hopeless
-		}
-		m.count = 1
-		return ready
-	}
-	list := found.insts
-	switch err := found.indomErr; {
-	case err == nil:
-	case found.archive:
-		e.errorf("Metric %s from %s - instance domain not available in archive\npmGetInDomArchive failed: %s\n", m.name, e.where(m), errText(err))
-		return hopeless
-	default:
-		e.errorf("Instance domain for metric %s from %s not (currently) available\npmGetIndom failed: %s\n", m.name, e.where(m), errText(err))
-		return later
-	}
-	if m.named == 0 {
-		m.insts, m.names = make([]int32, len(list)), make([]string, len(list))
-		for i, inst := range list {
-			m.insts[i], m.names[i] = inst.Inst, inst.Name
-		}
-		m.count = len(list)
-		return ready
-	}
-	return e.pick(m, list, again)
-}
-
-// pick finds the instances that a rule names.
-func (e *Engine) pick(m *metric, list []pcp.Instance, again bool) readiness {
-	state := ready
-	m.count = 0
-	for i, name := range m.names {
-		j := slices.IndexFunc(list, func(inst pcp.Instance) bool { return sameInstance(name, inst.Name) })
-		if j < 0 {
-			if !again {
-				e.notify(slog.LevelError, fmt.Sprintf("metric %s from %s does not (currently) have instance \"%s\"\n", m.name, e.where(m), name))
-			}
-			m.insts[i] = pcp.InNull
-			state = later
-			continue
-		}
-		m.insts[i] = list[j].Inst
-		m.count++
-	}
-	// Missing instances go last, exchanged with the last present ones.
-	j := len(m.insts) - 1
-	for j >= 0 && m.insts[j] == pcp.InNull {
-		j--
-	}
-	for i := 0; i < j; i++ {
-		if m.insts[i] == pcp.InNull {
-			m.insts[i], m.insts[j] = m.insts[j], m.insts[i]
-			m.names[i], m.names[j] = m.names[j], m.names[i]
-			j--
-		}
-	}
-	return state
-}
-
-// sameInstance reports whether two names of instances are equal, or one of them equals
-// the other up to its first space.
-func sameInstance(a, b string) bool {
-	if a == b {
-		return true
-	}
-	first := func(s string) (string, bool) {
-		s, _, cut := strings.Cut(s, " ")
-		return s, cut && s != ""
-	}
-	x, cutX := first(a)
-	y, cutY := first(b)
-	if !cutX && !cutY {
-		return false
-	}
-	if !cutX {
-		x = a
-	}
-	if !cutY {
-		y = b
-	}
-	return x == y
-}
-
-// errText returns the C library's text of an error.
-func errText(err error) string { return pcp.Code(err).Error() }
 
 // changedInstances replaces the known instances with those of new values, and reports whether they
 // differ.
@@ -346,73 +94,39 @@ func (ev *evaluator) changedInstances(m *metric) bool {
 	return true
 }
 
-// instanceNames requests the names of all instances of a metric.
-func (e *Engine) instanceNames(m *metric) map[int32]string {
-	c, err := e.context(m.conn)
-	if err != nil {
-		return map[int32]string{}
+// values returns the values of the last fetch, nil if there are none.
+func (m *metric) values() []pcp.Value {
+	if m.from == nil || m.from.set == nil {
+		return nil
 	}
-	names := make(map[int32]string)
-	a, ok := c.Archive()
-	var list []pcp.Instance
-	if ok {
-		if list, err = a.GetInDomArchive(e.ctx, m.desc.InDom); err != nil {
-			e.notify(slog.LevelError, fmt.Sprintf("metric %s from %s: instance domain not available in archive\npmNameInDomArchive failed: %s\n", m.name, e.where(m), errText(err)))
-		}
-	} else if list, err = c.GetInDom(e.ctx, m.desc.InDom); err != nil {
-		e.notify(slog.LevelError, fmt.Sprintf("metric %s from %s: instance domain not (currently) available\npmGetInDom failed: %s\n", m.name, e.where(m), errText(err)))
-	}
-	for _, inst := range list {
-		names[inst.Inst] = inst.Name
-	}
-	return names
+	m.time = m.from.time
+	return m.from.set.Values
 }
 
-// context returns a context for metadata.
-func (e *Engine) context(conn string) (*pmapi.Context, error) {
-	if c := e.contexts[conn]; c != nil {
-		return c, nil
+// wraps returns the range of a counter, 0 if it cannot wrap.
+func (m *metric) wraps() float64 {
+	switch m.desc.Type {
+	case pcp.Type32, pcp.TypeU32:
+		return 1 << 32
+	case pcp.Type64, pcp.TypeU64:
+		return 1 << 64
 	}
-	c, err := e.open(conn)
-	if err != nil {
-		return nil, err
-	}
-	e.contexts[conn] = c
-	return c, nil
+	return 0
 }
 
-// open makes a context. It reports once that a host cannot be reached.
-func (e *Engine) open(conn string) (*pmapi.Context, error) {
-	if e.archives != nil {
-		c, err := e.cfg.OpenArchive(conn)
-		if err != nil {
-			return nil, fmt.Errorf("%s: cannot open archive %s\npmNewContext: %s", e.cfg.Name, conn, errText(err))
+// find finds the values of the instances that a rule names.
+func (m *metric) find() bool {
+	if m.turn == m.from.turn {
+		return true
+	}
+	m.picked = m.picked[:0]
+	for _, inst := range m.insts[:max(m.count, 0)] {
+		k, ok := slices.BinarySearch(m.from.insts, inst)
+		if !ok {
+			return false
 		}
-		return c.Context, nil
+		m.picked = append(m.picked, k)
 	}
-	if e.dead[conn] {
-		return nil, pcp.ErrIPC
-	}
-	c, err := e.cfg.Dial(e.ctx, conn)
-	if err != nil {
-		e.unreached(conn, err)
-	}
-	return c, err
-}
-
-// unreached records that a host cannot be reached. It is not tried again for now.
-func (e *Engine) unreached(conn string, err error) {
-	e.dead[conn] = true
-	if e.changed(conn, isUnreachable) {
-		text := "is unreachable"
-		switch {
-		case errors.Is(err, syscall.ECONNREFUSED):
-			text = "does not respond"
-		case errors.Is(err, pcp.ErrPermission):
-			text = "does not permit delivery of metrics to the local host"
-		case errors.Is(err, pcp.ErrConnLimit):
-			text = "has exceeded its connection limit"
-		}
-		e.errorf("%s: warning - pmcd via %s %s\n", e.cfg.Name, conn, text)
-	}
+	m.turn = m.from.turn
+	return true
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A plan is the order in which the parts of the conditions of a task's rules are evaluated. Expressions that
+// A plan is the order in which the parts of the conditions of rules are evaluated. Expressions that
 // rules share are evaluated once. It holds as long as each metric has values for the instances that it
 // had when the plan was made. Of equal nodes one has the values; store copies them to the others.
 type plan struct {
-	conds  []*cell // for each rule of the task the values of its condition, nil if it is evaluated alone
+	rules  []*expr
+	conds  []*cell // for each rule the values of its condition, nil if it is evaluated alone
 	steps  []step
 	domain []domained
 	runs   int
@@ -49,15 +50,15 @@ type nodeKey struct {
 	text                string
 }
 
-// newPlan returns a plan for the rules of a task, nil if there is nothing to plan.
-func newPlan(t *task) *plan {
-	b := &planner{known: make(map[nodeKey]*expr)}
+// newPlan returns a plan for rules, nil if there is nothing to plan.
+func newPlan(rules []*expr) *plan {
+	b := &planner{plan: plan{rules: rules}, known: make(map[nodeKey]*expr)}
 	planned := false
 	var roots []*expr
-	for _, r := range t.rules {
+	for _, r := range rules {
 		var x *expr
-		if r.x.op == opRule && b.can(r.x.arg1) {
-			x = b.add(r.x.arg1)
+		if r.op == opRule && b.can(r.arg1) {
+			x = b.add(r.arg1)
 			planned = true
 		}
 		roots = append(roots, x)
@@ -236,12 +237,12 @@ func (x *expr) store() {
 	}
 }
 
-// storeAll gives all planned rules their values.
-func (p *plan) storeAll(rules []*named) {
-	for i, r := range rules {
+// store gives all planned rules their values.
+func (p *plan) store() {
+	for i, r := range p.rules {
 		if c := p.conds[i]; c != nil {
-			r.x.arg1.store()
-			r.x.conclude(c)
+			r.arg1.store()
+			r.conclude(c)
 		}
 	}
 }

@@ -192,13 +192,13 @@ func TestPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer e.Close()
-			e.unplanned = unplanned
+			e.alone = unplanned
 			if _, err := e.Load(t.Context(), strings.NewReader(text.String()), "rules"); err != nil {
 				t.Fatal(err)
 			}
 			var last *plan
 			e.cfg.Watch = func(Stats) {
-				p := e.tasks[0].plan
+				p := e.get.tasks[0].plan
 				if p == nil {
 					return
 				}
@@ -215,7 +215,7 @@ func TestPlan(t *testing.T) {
 			if err := e.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			o.out, o.messages, o.stats = out.String(), messages.String(), e.stats
+			o.out, o.messages, o.stats = out.String(), messages.String(), e.Stats()
 			return o
 		}
 		want, got := once(true), once(false)

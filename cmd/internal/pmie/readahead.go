@@ -30,11 +30,11 @@ type fetchedAhead struct {
 }
 
 // fetchesAhead reports whether to fetch ahead for a host from now on, and starts to.
-func (e *Engine) fetchesAhead(t *task, h *host) bool {
+func (get *fetcher) fetchesAhead(t *task, h *host) bool {
 	if h.ahead != nil {
 		return true
 	}
-	if h.fetches++; h.fetches != aheadAfter || !e.cfg.ReadAhead || t.waiting() || runtime.GOMAXPROCS(0) < 2 {
+	if h.fetches++; h.fetches != aheadAfter || !get.cfg.ReadAhead || t.waiting() || runtime.GOMAXPROCS(0) < 2 {
 		return false
 	}
 	values := 0
@@ -56,8 +56,8 @@ func (e *Engine) fetchesAhead(t *task, h *host) bool {
 		a.free <- new(fetchedAhead)
 	}
 	h.ahead = a
-	ctx, c, ids := e.ctx, h.c, h.ids
-	e.flights.Go(func() {
+	ctx, c, ids := get.ctx, h.c, h.ids
+	get.flights.Go(func() {
 		for {
 			select {
 			case f := <-a.free:

@@ -36,7 +36,7 @@ func TestReadAhead(t *testing.T) {
 			if err := e.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			for _, h := range e.tasks[0].hosts {
+			for _, h := range e.get.tasks[0].hosts {
 				if (h.ahead != nil) != ahead {
 					t.Errorf("reads ahead: %t", h.ahead != nil)
 				}

@@ -12,7 +12,7 @@ import (
 // review asks a host whether the known metadata of metrics are still valid: an agent may have been replaced by
 // another with other descriptors. It is part of a flight; the function that it returns is called when the
 // flight has landed.
-func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics []*metric) (adapt func()) {
+func (get *fetcher) review(ctx context.Context, h *host, c *pmapi.Context, metrics []*metric) (adapt func()) {
 	names := make([]string, len(metrics))
 	for i, m := range metrics {
 		names[i] = m.name
@@ -43,7 +43,7 @@ func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics 
 		case ids[i] == pcp.PMIDNull || !ok || d.PMID == pcp.PMIDNull:
 			all = false // it is requested again the next time
 		case d != m.current:
-			f := e.lookUp(ctx, c, m.name)
+			f := get.lookUp(ctx, c, m.name)
 			if f.nameErr != nil || f.descErr != nil || f.indomErr != nil {
 				all = false
 				continue
@@ -58,9 +58,9 @@ func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics 
 			if found[i] == nil {
 				continue
 			}
-			if level, text := e.adapt(m, *found[i]); text != "" && !said[text] {
+			if level, text := get.adapt(m, *found[i]); text != "" && !said[text] {
 				said[text] = true
-				e.notify(level, text)
+				get.notify(level, text)
 			}
 		}
 		if len(said) > 0 {
@@ -77,7 +77,7 @@ func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics 
 // adapt handles a changed descriptor of a metric and returns the message about it. The rule that uses the
 // metric starts again; if the rule does not make sense for that metric, it is unknown until the metric changes
 // back.
-func (e *Engine) adapt(m *metric, found metadata) (level slog.Level, text string) {
+func (get *fetcher) adapt(m *metric, found metadata) (level slog.Level, text string) {
 	was := m.current
 	m.current = found.desc
 	root := m.x
@@ -88,10 +88,10 @@ func (e *Engine) adapt(m *metric, found metadata) (level slog.Level, text string
 	m.attach(nil)
 	m.before, m.ready = 0, false
 	if why := m.unfit(found.desc); why != "" {
-		return slog.LevelWarn, fmt.Sprintf("metric %s from %s is another one than before (%s): what uses it is unknown\n", m.name, e.where(m), why)
+		return slog.LevelWarn, fmt.Sprintf("metric %s from %s is another one than before (%s): what uses it is unknown\n", m.name, get.where(m), why)
 	}
-	e.known(m, found, true)
-	return slog.LevelInfo, fmt.Sprintf("metric %s from %s has changed: %s\n", m.name, e.where(m), changes(was, found.desc))
+	get.known(m, found, true)
+	return slog.LevelInfo, fmt.Sprintf("metric %s from %s has changed: %s\n", m.name, get.where(m), changes(was, found.desc))
 }
 
 // unfit returns why the rule that uses m does not make sense for a metric with a descriptor, "" if it does.
@@ -120,16 +120,6 @@ func (m *metric) unfit(d pcp.Desc) string {
 		return changes(m.first, d)
 	}
 	return ""
-}
-
-// isCounted reports whether counters become rates where x is.
-func isCounted(x *expr) bool {
-	for p := x.parent; p != nil; p = p.parent {
-		if p.op == opInstant {
-			return false
-		}
-	}
-	return true
 }
 
 // changes describes the differences between two descriptors.

@@ -140,8 +140,8 @@ func TestDescriptorsChange(t *testing.T) {
 				t.Helper()
 				now += 10
 				e.now = now
-				for _, task := range e.tasks {
-					if err := e.revive(task); err != nil {
+				for _, task := range e.get.tasks {
+					if err := e.get.revive(task); err != nil {
 						t.Fatal(err)
 					}
 				}

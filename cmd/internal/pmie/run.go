@@ -15,28 +15,28 @@ const retryAfter = 5
 // then rules have no values, and archives are read from the start of the window.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	e.ctx = ctx
-	defer e.flights.Wait()
+	e.src.ctx = ctx
+	defer e.get.flights.Wait()
 	defer cancel()
 	if e.failure != nil {
 		return e.failure
 	}
-	if len(e.tasks) == 0 {
+	if len(e.get.tasks) == 0 {
 		return nil
 	}
 	if err := e.rewind(); err != nil {
 		return err
 	}
-	e.release()
-	for _, t := range e.tasks {
-		t.due, t.epoch, t.tick, t.retry = e.start, e.start, 0, 0
+	e.src.release()
+	for _, t := range e.get.tasks {
+		t.due, t.epoch, t.tick, t.retry = e.get.start, e.get.start, 0, 0
 		t.abandon()
 		if t.waiting() {
 			t.retry = min(retryAfter, t.delta)
 		}
 	}
 	for {
-		t := e.tasks[0]
+		t := e.get.tasks[0]
 		if e.now = t.due; e.now > e.stop {
 			break
 		}
@@ -45,7 +45,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 		if t.retry > 0 {
 			t.abandon()
-			if err := e.revive(t); err != nil {
+			if err := e.get.revive(t); err != nil {
 				return err
 			}
 		}
@@ -55,7 +55,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			return err
 		}
 		t.reschedule(e.now)
-		if e.archives == nil {
+		if e.src.archives == nil {
 			e.now = clockTime(time.Now())
 			t.keepUp(e.now)
 		}
@@ -73,18 +73,18 @@ func (e *Engine) rewind() error {
 		e.Forget()
 	}
 	e.ran = true
-	if e.archives == nil {
+	if e.src.archives == nil {
 		return nil
 	}
-	start := timestamp(e.start)
-	for _, t := range e.tasks {
+	start := timestamp(e.get.start)
+	for _, t := range e.get.tasks {
 		for _, h := range t.hosts {
 			h.fetches, h.ahead = 0, nil
 			if h.c == nil {
 				continue
 			}
 			if a, ok := h.c.Archive(); ok {
-				if err := e.position(a, start, t.delta); err != nil {
+				if err := e.get.position(a, start, t.delta); err != nil {
 					return err
 				}
 			}
@@ -96,30 +96,8 @@ func (e *Engine) rewind() error {
 	return nil
 }
 
-// release closes the connections to collectors with which rules were read: from now on each host is asked by
-// its tasks. A later request for metadata, of new instances for example, connects again.
-func (e *Engine) release() {
-	if e.archives != nil {
-		return
-	}
-	for conn, c := range e.contexts {
-		c.Close()
-		delete(e.contexts, conn)
-	}
-}
-
 // clockTime returns a time in seconds.
 func clockTime(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
-
-// waiting reports whether a metric of the task is missing.
-func (t *task) waiting() bool {
-	for _, h := range t.hosts {
-		if h.down || len(h.waits) > 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // reschedule sets the next due time of a task that was evaluated.
 func (t *task) reschedule(now float64) {
@@ -157,18 +135,18 @@ func (t *task) keepUp(now float64) {
 // enqueue puts the first task in its new place: before those that are due at the same
 // time.
 func (e *Engine) enqueue() {
-	t := e.tasks[0]
+	t := e.get.tasks[0]
 	i := 1
-	for i < len(e.tasks) && t.due > e.tasks[i].due {
-		e.tasks[i-1] = e.tasks[i]
+	for i < len(e.get.tasks) && t.due > e.get.tasks[i].due {
+		e.get.tasks[i-1] = e.get.tasks[i]
 		i++
 	}
-	e.tasks[i-1] = t
+	e.get.tasks[i-1] = t
 }
 
 // sleep waits until a time, if rules are evaluated over live values.
 func (e *Engine) sleep(ctx context.Context, until float64) error {
-	if e.archives != nil {
+	if e.src.archives != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -190,37 +168,20 @@ func (e *Engine) sleep(ctx context.Context, until float64) error {
 
 // evaluate evaluates the rules of a task.
 func (e *Engine) evaluate(t *task) error {
-	if err := e.fetch(t); err != nil {
+	if err := e.get.fetch(t); err != nil {
 		return err
 	}
 	p := e.planned(t)
 	if p != nil {
-		p.run(&e.ev)
+		p.run(&e.act.ev)
 	}
-	quiet := e.cfg.Observe == nil && e.cfg.Alert == nil
+	e.act.now = e.now
 	for i, r := range t.rules {
-		var c *cell
+		var condition *cell
 		if p != nil {
-			c = p.conds[i]
+			condition = p.conds[i]
 		}
-		if c != nil && quiet && c.verdict() != isTrue {
-			e.count(c.verdict())
-			e.stats.Actual++
-			continue // the rule gets its value when the plan is abandoned
-		}
-		if r.x.inert() {
-			continue
-		}
-		e.current, e.rule, e.fired = r.x, r, nil
-		e.pass++
-		if c != nil {
-			r.x.arg1.store()
-			e.decide(r.x, c)
-		} else {
-			e.run(r.x)
-		}
-		e.stats.Actual++
-		e.settle(r)
+		e.act.evaluate(r, condition)
 	}
 	e.tally()
 	if e.cfg.Publish != nil {
@@ -260,7 +221,7 @@ func (e *Engine) planned(t *task) *plan {
 			t.trees = t.pause
 		}
 	}
-	if e.archives == nil || e.cfg.Verbose != Silent || e.cfg.Publish != nil || e.unplanned || t.waiting() {
+	if e.src.archives == nil || e.cfg.Verbose != Silent || e.cfg.Publish != nil || e.alone || t.waiting() {
 		return nil
 	}
 	if t.pause == 0 {
@@ -270,21 +231,17 @@ func (e *Engine) planned(t *task) *plan {
 		return nil
 	}
 	t.trees = mostTrees // if no rule can be planned
-	t.plan = newPlan(t)
-	return t.plan
-}
-
-// abandon goes back to trees.
-func (t *task) abandon() {
-	if t.plan != nil {
-		t.plan.storeAll(t.rules)
-		t.plan = nil
+	rules := make([]*expr, len(t.rules))
+	for i, r := range t.rules {
+		rules[i] = r.x
 	}
+	t.plan = newPlan(rules)
+	return t.plan
 }
 
 // Forget removes the values of all rules, as before the first evaluation.
 func (e *Engine) Forget() {
-	for _, t := range e.tasks {
+	for _, t := range e.get.tasks {
 		t.abandon()
 		for _, r := range t.rules {
 			r.x.unknown()

@@ -79,7 +79,7 @@ func TestEvaluateAllocs(t *testing.T) {
 	if sound, err := e.Load(t.Context(), strings.NewReader(tenRules), "rules"); err != nil || !sound {
 		t.Fatal(sound, err)
 	}
-	task := e.tasks[0]
+	task := e.get.tasks[0]
 	once := func() {
 		if err := e.evaluate(task); err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func BenchmarkPlan(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				e.unplanned = unplanned
+				e.alone = unplanned
 				if _, err := e.Load(b.Context(), strings.NewReader(rules), "rules"); err != nil {
 					b.Fatal(err)
 				}

@@ -4,6 +4,7 @@ package pmie
 
 import (
 	"bytes"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"regexp"
@@ -20,14 +21,10 @@ func TestSyslog(t *testing.T) {
 	}
 	defer conn.Close()
 	var said bytes.Buffer
-	e, err := New(t.Context(), Config{Err: &said, LogSocket: socket})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	r := runner{logSocket: socket, notify: func(_ slog.Level, text string) { said.WriteString(text) }}
 	f := func(text string, priority int, want string) {
 		t.Helper()
-		if err := e.act(nil, Action{Kind: ActionSyslog, Text: text, Priority: priority, Tag: "pcp-pmie"}); err != nil {
+		if err := r.run(t.Context(), Action{Kind: ActionSyslog, Text: text, Priority: priority, Tag: "pcp-pmie"}); err != nil {
 			t.Fatal(err)
 		}
 		b := make([]byte, 1000)
@@ -43,7 +40,7 @@ func TestSyslog(t *testing.T) {
 	f("a\n<0>b \x1b[2J$(x) é", 16<<3|2, `^<130>.*: a#012<0>b #033\[2J\$\(x\) é$`)
 	f("a\u009b2J\xff\u0085é", 16<<3|2, `^<130>.*: a#302#2332J#377#302#205é$`)
 	conn.Close()
-	if err := e.act(nil, Action{Kind: ActionSyslog, Text: "lost"}); err != nil || !strings.Contains(said.String(), "syslog failed: ") {
+	if err := r.run(t.Context(), Action{Kind: ActionSyslog, Text: "lost"}); err != nil || !strings.Contains(said.String(), "syslog failed: ") {
 		t.Errorf("without a log: %v, said %q", err, &said)
 	}
 }
@@ -56,12 +53,8 @@ func TestSyslogStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	e, err := New(t.Context(), Config{LogSocket: socket})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	if err := e.act(nil, Action{Kind: ActionSyslog, Text: "x", Tag: "t"}); err != nil {
+	r := runner{logSocket: socket}
+	if err := r.run(t.Context(), Action{Kind: ActionSyslog, Text: "x", Tag: "t"}); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := ln.Accept()

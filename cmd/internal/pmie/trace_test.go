@@ -17,7 +17,7 @@ func TestTraceTask(t *testing.T) {
 		log := debug.New(&out, debug.Appl2)
 		log.SetZone(time.UTC)
 		e := &Engine{cfg: Config{Debug: log}}
-		e.traceTask(&task{delta: 12, tick: 3, due: 1000.25, retry: retry, hosts: []*host{&h}, rules: []*named{{name: "full"}}})
+		e.traceTask(&task{delta: 12, tick: 3, due: 1000.25, retry: retry, hosts: []*host{&h}, rules: []*ruled{{named: &named{name: "full"}}}})
 		if got := regexp.MustCompile("0x[0-9a-f]+").ReplaceAllString(out.String(), "ADDR"); got != want {
 			t.Errorf("logged %q, want %q", got, want)
 		}

@@ -1,0 +1,71 @@
+package pmie
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// logTimeout limits the time to write a message to the system log.
+const logTimeout = time.Second
+
+// log sends the text of an action to the system log, as syslog(3) does.
+func (r *runner) log(a Action) error {
+	priority := a.Priority
+	if priority&logFacilities == 0 {
+		priority |= logDaemon
+	}
+	socket := cmp.Or(r.logSocket, "/dev/log")
+	conn, err := net.DialTimeout("unixgram", socket, logTimeout)
+	end := ""
+	if err != nil {
+		if conn, err = net.DialTimeout("unix", socket, logTimeout); err != nil {
+			return err
+		}
+		end = "\x00" // a stream has no other message ends
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(logTimeout)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(conn, "<%d>%s %s[%d]: %s%s", priority, time.Now().Format(time.Stamp), a.Tag, os.Getpid(), plain(a.Text), end)
+	return err
+}
+
+// maxLog limits the length of a text for the system log, in bytes. Daemons cut longer messages, or refuse
+// them.
+const maxLog = 8000
+
+// plain returns a text as one line of printable characters: characters that would begin another
+// message, or control a terminal, become their numbers as syslog daemons write them. A text that is
+// too long ends in dots.
+func plain(text string) string {
+	if len(text) > maxLog {
+		text = text[:maxLog] + "..."
+	}
+	if !strings.ContainsFunc(text, isControl) {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		c, n := utf8.DecodeRuneInString(text)
+		for _, octet := range []byte(text[:n]) {
+			if isControl(c) {
+				fmt.Fprintf(&b, "#%03o", octet)
+			} else {
+				b.WriteByte(octet)
+			}
+		}
+		text = text[n:]
+	}
+	return b.String()
+}
+
+// isControl reports whether c is a control character, of ASCII or of those behind it, or represents invalid
+// UTF-8.
+func isControl(c rune) bool { return unicode.IsControl(c) || c == utf8.RuneError }
