@@ -1,6 +1,7 @@
 package pmie
 
 import (
+	"fmt"
 	"time"
 )
 
@@ -44,10 +45,10 @@ const (
 	ActionMail
 )
 
-func (k ActionKind) String() string { return op(actShell + op(k)).String() }
-
-// syslog describes a message for the system log.
-type syslog struct {
-	priority int
-	tag      string
+func (k ActionKind) String() string {
+	names := [...]string{"shell", "alarm", "syslog", "print", "stomp", "exec", "webhook", "alertmanager", "mail"}
+	if k < 0 || int(k) >= len(names) {
+		return fmt.Sprintf("ActionKind(%d)", int(k))
+	}
+	return names[k]
 }

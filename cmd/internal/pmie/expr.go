@@ -394,3 +394,9 @@ func (x *expr) settle() {
 		}
 	}
 }
+
+// syslog describes a message for the system log.
+type syslog struct {
+	priority int
+	tag      string
+}

@@ -34,8 +34,6 @@ type metric struct {
 	insts   []int32
 	names   []string // of insts; missing instances are last
 	changes int      // of insts, names or count
-
-	labels *labels // nil until an action needs them
 }
 
 // attach sets the source of the values of a metric.

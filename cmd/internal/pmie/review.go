@@ -87,7 +87,7 @@ func (get *fetcher) adapt(m *metric, found metadata) (level slog.Level, text str
 	root.unknown()
 	m.attach(nil)
 	m.before, m.ready = 0, false
-	if why := m.unfit(found.desc); why != "" {
+	if why := unfit(m, found.desc); why != "" {
 		return slog.LevelWarn, fmt.Sprintf("metric %s from %s is another one than before (%s): what uses it is unknown\n", m.name, get.where(m), why)
 	}
 	get.known(m, found, true)
@@ -95,7 +95,7 @@ func (get *fetcher) adapt(m *metric, found metadata) (level slog.Level, text str
 }
 
 // unfit returns why the rule that uses m does not make sense for a metric with a descriptor, "" if it does.
-func (m *metric) unfit(d pcp.Desc) string {
+func unfit(m *metric, d pcp.Desc) string {
 	dims := func(d pcp.Desc) (space, time, count int8) {
 		time = d.Units.DimTime
 		if d.Sem == pcp.SemCounter && isCounted(m.x) {

@@ -11,14 +11,20 @@ import (
 	"unicode/utf8"
 )
 
+// Facilities of syslog(3).
+const (
+	facilities = 0x3f8 // all bits of them
+	daemon     = 3 << 3
+)
+
 // logTimeout limits the time to write a message to the system log.
 const logTimeout = time.Second
 
 // log sends the text of an action to the system log, as syslog(3) does.
 func (r *runner) log(a Action) error {
 	priority := a.Priority
-	if priority&logFacilities == 0 {
-		priority |= logDaemon
+	if priority&facilities == 0 {
+		priority |= daemon
 	}
 	socket := cmp.Or(r.logSocket, "/dev/log")
 	conn, err := net.DialTimeout("unixgram", socket, logTimeout)

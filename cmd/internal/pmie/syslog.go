@@ -11,7 +11,6 @@ const (
 	logNotice      = 5
 	logPriorities  = 0x07
 	logFacilities  = 0x3f8
-	logDaemon      = 3 << 3
 	defaultLogName = "pcp-pmie"
 )
 

@@ -36,7 +36,7 @@ func TestSyslog(t *testing.T) {
 			t.Errorf("%q, want %s", b[:n], want)
 		}
 	}
-	f("busy: sda", logNotice, `^<29>[A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d pcp-pmie\[\d+\]: busy: sda$`)
+	f("busy: sda", 5, `^<29>[A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d pcp-pmie\[\d+\]: busy: sda$`)
 	f("a\n<0>b \x1b[2J$(x) é", 16<<3|2, `^<130>.*: a#012<0>b #033\[2J\$\(x\) é$`)
 	f("a\u009b2J\xff\u0085é", 16<<3|2, `^<130>.*: a#302#2332J#377#302#205é$`)
 	conn.Close()
