@@ -13,82 +13,82 @@ import (
 )
 
 // seq does both actions, also the second if the first failed.
-func (act *actor) seq(x *expr) {
-	act.run(x.arg1)
-	act.run(x.arg2)
-	x.truths[0] = truthOf(x.arg1.truths[0] == isTrue && x.arg2.truths[0] == isTrue)
+func (act *actor) seq(x *Expr) {
+	act.run(x.Arg1)
+	act.run(x.Arg2)
+	x.Truths[0] = TruthOf(x.Arg1.Truths[0] == isTrue && x.Arg2.Truths[0] == isTrue)
 }
 
 // alt does the second action if the first failed.
-func (act *actor) alt(x *expr) {
-	act.run(x.arg1)
-	x.truths[0] = isTrue
-	if x.arg1.truths[0] == isFalse {
-		act.run(x.arg2)
-		x.truths[0] = x.arg2.truths[0]
+func (act *actor) alt(x *Expr) {
+	act.run(x.Arg1)
+	x.Truths[0] = isTrue
+	if x.Arg1.Truths[0] == isFalse {
+		act.run(x.Arg2)
+		x.Truths[0] = x.Arg2.Truths[0]
 	}
 }
 
 // arguments puts values into the arguments of an action.
-func (act *actor) arguments(x *expr) {
+func (act *actor) arguments(x *Expr) {
 	put := func(b []byte, value string) []byte { return append(b, value...) }
-	if x.parent != nil && x.parent.op == actShell && act.archives == nil {
+	if x.Parent != nil && x.Parent.Op == ActShell && act.archives == nil {
 		put = appendQuoted
 	}
-	apart := x.parent != nil && x.parent.op == actExec
+	apart := x.Parent != nil && x.Parent.Op == ActExec
 	var b []byte
-	x.args = x.args[:0]
-	for y := x.arg1; y != nil; y = y.arg1 {
+	x.Args = x.Args[:0]
+	for y := x.Arg1; y != nil; y = y.Arg1 {
 		start := len(b)
-		b = act.expand(b, y.text, put)
+		b = act.expand(b, y.Text, put)
 		if apart {
-			x.args = append(x.args, string(b[start:]))
+			x.Args = append(x.Args, string(b[start:]))
 		}
 	}
-	if x.text = string(b); apart {
-		x.text = appendArguments(x.args)
+	if x.Text = string(b); apart {
+		x.Text = appendArguments(x.Args)
 	}
 }
 
 // held reports whether the last run of an action is too recent to repeat it.
-func (act *actor) held(x *expr) bool {
-	return x.arg2 != nil && x.last != 0 && act.now < x.arg2.nums[0]+x.last
+func (act *actor) held(x *Expr) bool {
+	return x.Arg2 != nil && x.Last != 0 && act.now < x.Arg2.Nums[0]+x.Last
 }
 
 // pretend prints the action instead of carrying it out, for archives.
-func (act *actor) pretend(x *expr) {
+func (act *actor) pretend(x *Expr) {
 	if act.held(x) {
 		return
 	}
-	act.run(x.arg1)
-	x.truths[0] = isTrue
-	x.last = act.now
-	text := x.arg1.text
-	if x.op.delivers() {
-		text = x.text + ": " + text
+	act.run(x.Arg1)
+	x.Truths[0] = isTrue
+	x.Last = act.now
+	text := x.Arg1.Text
+	if x.Op.Delivers() {
+		text = x.Text + ": " + text
 	}
-	act.buf = fmt.Appendf(act.buf, "%v %s: %s\n", x.op, act.cfg.date(act.now), text)
+	act.buf = fmt.Appendf(act.buf, "%v %s: %s\n", x.Op, act.cfg.date(act.now), text)
 }
 
-func (act *actor) action(x *expr) {
+func (act *actor) action(x *Expr) {
 	if act.held(x) {
 		return
 	}
-	act.run(x.arg1)
+	act.run(x.Arg1)
 	a := act.actionOf(x)
-	a.Text = x.arg1.text
-	if x.op == actExec {
-		a.Args = x.arg1.args
+	a.Text = x.Arg1.Text
+	if x.Op == ActExec {
+		a.Args = x.Arg1.Args
 	}
 	if act.cfg.Act != nil {
-		a.Matches = act.matches(act.current, x.arg1, false)
+		a.Matches = act.matches(act.current, x.Arg1, false)
 	}
-	if s := x.arg1.syslog; s != nil {
-		a.Priority, a.Tag = s.priority, s.tag
+	if s := x.Arg1.Syslog; s != nil {
+		a.Priority, a.Tag = s.Priority, s.Tag
 	}
 	err := act.carryOut(x, a)
-	x.truths[0] = truthOf(err == nil)
-	x.last = act.now
+	x.Truths[0] = TruthOf(err == nil)
+	x.Last = act.now
 	act.counts.Actions++
 	act.tally()
 }
@@ -111,23 +111,23 @@ func (act *actor) expand(b []byte, format string, put func(b []byte, value strin
 	if !strings.ContainsRune(format, '%') || findFormat(format) < 0 || act.current == nil {
 		return append(b, format...)
 	}
-	where := findBindings(act.current)
-	what := findValues(where)
-	if where.valid == 0 {
+	where := FindBindings(act.current)
+	what := FindValues(where)
+	if where.Valid == 0 {
 		return append(b, format...)
 	}
-	for i := range where.span {
-		if !satisfies(where, i) {
+	for i := range where.Span {
+		if !Satisfies(where, i) {
 			continue
 		}
-		b = fill(b, format, bindingOf(where, i), what, i, put)
+		b = fill(b, format, BindingOf(where, i), what, i, put)
 	}
 	return b
 }
 
 // fill appends an argument with the ith value of the expression what, whose hosts and
 // instances are in bind. What may be nil.
-func fill(b []byte, format string, bind binding, what *expr, i int, put func(b []byte, value string) []byte) []byte {
+func fill(b []byte, format string, bind Binding, what *Expr, i int, put func(b []byte, value string) []byte) []byte {
 	for {
 		at := findFormat(format)
 		if at < 0 {
@@ -135,14 +135,14 @@ func fill(b []byte, format string, bind binding, what *expr, i int, put func(b [
 		}
 		b = append(b, format[:at]...)
 		switch c := format[at+1]; {
-		case c == 'v' && what != nil && i < what.span:
-			b = put(b, string(appendSamples(nil, what, i)))
-		case c == 'h' && bind.hasHost:
-			b = put(b, bind.host)
-		case c == 'c' && bind.hasHost:
-			b = put(b, bind.conn)
-		case c == 'i' && bind.hasInst:
-			b = put(b, bind.inst)
+		case c == 'v' && what != nil && i < what.Span:
+			b = put(b, string(AppendSamples(nil, what, i)))
+		case c == 'h' && bind.HasHost:
+			b = put(b, bind.Host)
+		case c == 'c' && bind.HasHost:
+			b = put(b, bind.Conn)
+		case c == 'i' && bind.HasInst:
+			b = put(b, bind.Inst)
 		default:
 			b = fmt.Appendf(b, "<%%%c undefined>", c)
 		}
@@ -160,41 +160,41 @@ func findFormat(s string) int {
 	return -1
 }
 
-func kindOf(x *expr) ActionKind { return ActionKind(x.op - actShell) }
+func kindOf(x *Expr) ActionKind { return ActionKind(x.Op - ActShell) }
 
 // actionOf returns the fields that all actions of the rule being evaluated share.
-func (act *actor) actionOf(x *expr) Action {
+func (act *actor) actionOf(x *Expr) Action {
 	a := Action{Kind: kindOf(x), Time: timestamp(act.now).Time().In(act.cfg.Zone)}
 	if act.rule != nil {
-		a.Rule = act.rule.name
+		a.Rule = act.rule.Name
 	}
 	if act.cfg.Act != nil || act.cfg.Alert != nil {
-		a.Expr = conditionOf(act.current)
+		a.Expr = ConditionOf(act.current)
 	}
 	return a
 }
 
 // notifyReceiver notifies a receiver of the matches of a rule.
-func (act *actor) notifyReceiver(x *expr) {
+func (act *actor) notifyReceiver(x *Expr) {
 	a := act.actionOf(x)
-	a.Matches = act.matches(act.current, x.arg1, true)
+	a.Matches = act.matches(act.current, x.Arg1, true)
 	var text strings.Builder
 	for _, m := range a.Matches {
 		text.WriteString(m.Text)
 	}
 	a.Text = text.String()
-	x.truths[0] = truthOf(act.deliver(x, a) == nil)
+	x.Truths[0] = TruthOf(act.deliver(x, a) == nil)
 	if !act.held(x) {
-		x.last = act.now
+		x.Last = act.now
 		act.counts.Actions++
 	}
 }
 
 // deliver passes an action to Config.Alert, or to Config.Act if that is nil.
-func (act *actor) deliver(x *expr, a Action) error {
-	a.Receiver = x.text
-	if x.arg2 != nil {
-		a.Holdoff = time.Duration(math.Min(x.arg2.nums[0], math.MaxInt32) * float64(time.Second))
+func (act *actor) deliver(x *Expr, a Action) error {
+	a.Receiver = x.Text
+	if x.Arg2 != nil {
+		a.Holdoff = time.Duration(math.Min(x.Arg2.Nums[0], math.MaxInt32) * float64(time.Second))
 	}
 	switch {
 	case act.cfg.Alert != nil:
@@ -223,15 +223,15 @@ func (act *actor) settle(r *ruled) {
 			}
 		}
 	}
-	if act.cfg.Observe == nil || r.x.op != opRule && r.x.op != opRuleset {
+	if act.cfg.Observe == nil || r.X.Op != OpRule && r.X.Op != OpRuleset {
 		return
 	}
-	ev := Evaluation{Rule: r.name, Expr: conditionOf(r.x), Time: timestamp(act.now).Time().In(act.cfg.Zone), State: False}
+	ev := Evaluation{Rule: r.Name, Expr: ConditionOf(r.X), Time: timestamp(act.now).Time().In(act.cfg.Zone), State: False}
 	switch {
 	case act.fired != nil:
-		ev.State, ev.Expr = True, conditionOf(act.fired)
+		ev.State, ev.Expr = True, ConditionOf(act.fired)
 		ev.Matches = act.matches(act.fired, nil, false)
-	case r.x.valid == 0 || r.x.truths[0] == isUnknown:
+	case r.X.Valid == 0 || r.X.Truths[0] == isUnknown:
 		ev.State = Unknown
 	}
 	act.cfg.Observe(ev)
@@ -242,10 +242,10 @@ func (act *actor) settle(r *ruled) {
 // provided none has reported a match and each rule is known not to be true.
 func (act *actor) over(list []delivery, i int) bool {
 	for j, d := range list {
-		if d.act.op != list[i].act.op || d.act.text != list[i].act.text {
+		if d.act.Op != list[i].act.Op || d.act.Text != list[i].act.Text {
 			continue
 		}
-		if j < i || d.rule.pass == act.pass && (d.rule.valid == 0 || d.rule.truths[0] != isFalse) {
+		if j < i || d.rule.Pass == act.pass && (d.rule.Valid == 0 || d.rule.Truths[0] != isFalse) {
 			return false
 		}
 	}
@@ -253,45 +253,45 @@ func (act *actor) over(list []delivery, i int) bool {
 }
 
 // matches returns the matches of a rule, with the strings of an action.
-func (act *actor) matches(rule, arg *expr, labels bool) []Match {
+func (act *actor) matches(rule, arg *Expr, labels bool) []Match {
 	if rule == nil {
 		return nil
 	}
-	where := findBindings(rule)
-	what := findValues(where)
+	where := FindBindings(rule)
+	what := FindValues(where)
 	put := func(b []byte, value string) []byte { return append(b, value...) }
-	one := func(bind binding, what *expr, i int) Match {
-		m := Match{Host: bind.host, Conn: bind.conn, Instance: bind.inst}
-		if what != nil && i < what.span {
-			m.Value = string(appendSamples(nil, what, i))
-			m.Limit = limitOf(rule.arg1, what, i)
+	one := func(bind Binding, what *Expr, i int) Match {
+		m := Match{Host: bind.Host, Conn: bind.Conn, Instance: bind.Inst}
+		if what != nil && i < what.Span {
+			m.Value = string(AppendSamples(nil, what, i))
+			m.Limit = LimitOf(rule.Arg1, what, i)
 		}
 		if arg != nil {
 			var b []byte
-			for y := arg.arg1; y != nil; y = y.arg1 {
-				b = fill(b, y.text, bind, what, i, put)
+			for y := arg.Arg1; y != nil; y = y.Arg1 {
+				b = fill(b, y.Text, bind, what, i, put)
 			}
 			m.Text = string(b)
 		}
-		if labels && bind.m != nil {
-			m.Labels = act.labelsOf(bind.m, bind.number, act.now)
+		if labels && bind.M != nil {
+			m.Labels = act.labelsOf(bind.M, bind.Number, act.now)
 		}
 		return m
 	}
 	var list []Match
-	if where.valid > 0 {
-		for i := range where.span {
-			if satisfies(where, i) {
-				list = append(list, one(bindingOf(where, i), what, i))
+	if where.Valid > 0 {
+		for i := range where.Span {
+			if Satisfies(where, i) {
+				list = append(list, one(BindingOf(where, i), what, i))
 			}
 		}
 	}
 	if list == nil {
 		// The rule is true for a reason other than its metrics.
-		bind := binding{}
-		if where.metrics != nil && len(where.metrics.list) == 1 {
-			m := where.metrics.first()
-			bind = binding{host: m.host, conn: m.conn, hasHost: true, m: m, number: pcp.InNull}
+		bind := Binding{}
+		if where.Metrics != nil && len(where.Metrics.List) == 1 {
+			m := where.Metrics.First()
+			bind = Binding{Host: m.Host, Conn: m.Conn, HasHost: true, M: m, Number: pcp.InNull}
 		}
 		list = append(list, one(bind, nil, 0))
 	}
@@ -300,34 +300,34 @@ func (act *actor) matches(rule, arg *expr, labels bool) []Match {
 
 // A delivery is such an action and its rule.
 type delivery struct {
-	act, rule *expr // the rule may be one of a ruleset
+	act, rule *Expr // the rule may be one of a ruleset
 }
 
 // deliveriesOf returns the actions of a rule that name a receiver.
-func deliveriesOf(x *expr) []delivery { return appendDeliveries(nil, x, nil) }
+func deliveriesOf(x *Expr) []delivery { return appendDeliveries(nil, x, nil) }
 
-func appendDeliveries(list []delivery, x, rule *expr) []delivery {
+func appendDeliveries(list []delivery, x, rule *Expr) []delivery {
 	switch {
 	case x == nil:
-	case x.op == opRule:
-		return appendDeliveries(list, x.arg2, x)
-	case rule == nil && (x.op == opRuleset || x.op == opOr || x.op == opOther),
-		rule != nil && (x.op == actSeq || x.op == actAlt):
-		return appendDeliveries(appendDeliveries(list, x.arg1, rule), x.arg2, rule)
-	case rule != nil && x.op.delivers():
+	case x.Op == OpRule:
+		return appendDeliveries(list, x.Arg2, x)
+	case rule == nil && (x.Op == OpRuleset || x.Op == OpOr || x.Op == OpOther),
+		rule != nil && (x.Op == ActSeq || x.Op == ActAlt):
+		return appendDeliveries(appendDeliveries(list, x.Arg1, rule), x.Arg2, rule)
+	case rule != nil && x.Op.Delivers():
 		return append(list, delivery{act: x, rule: rule})
 	}
 	return list
 }
 
 // carryOut carries out an action.
-func (act *actor) carryOut(x *expr, a Action) error {
+func (act *actor) carryOut(x *Expr, a Action) error {
 	if act.cfg.Act != nil {
 		return act.cfg.Act(act.ctx, a)
 	}
 	err := act.runner.run(act.ctx, a)
 	if a.Kind == ActionShell || a.Kind == ActionExec {
-		x.valid = status(err)
+		x.Valid = status(err)
 	}
 	return err
 }

@@ -82,24 +82,24 @@ type scout struct {
 	names map[string][]string
 }
 
-func (s *scout) metrics(name string, hosts, insts []string) []*metric {
+func (s *scout) Metrics(name string, hosts, insts []string) []*Metric {
 	list := s.named(name, hosts, insts)
 	for _, m := range list {
-		if !slices.Contains(s.names[m.conn], name) {
-			s.names[m.conn] = append(s.names[m.conn], name)
+		if !slices.Contains(s.names[m.Conn], name) {
+			s.names[m.Conn] = append(s.names[m.Conn], name)
 		}
 	}
 	return list
 }
 
-func (s *scout) describe(*metric) bool { return true }
+func (s *scout) Describe(*Metric) bool { return true }
 
 // scouted returns the metrics that rules name, by host. Mistakes are reported when the rules are loaded.
 func (src *sources) scouted(ctx context.Context, text []byte) map[string][]string {
 	s := &scout{sources: src, names: make(map[string][]string)}
-	b := newBuilder(language{errorf: func(string, ...any) {}, source: s})
-	for b.begin("", text); b.more() && ctx.Err() == nil; {
-		b.statement()
+	b := newBuilder(language{Errorf: func(string, ...any) {}, Source: s})
+	for b.Begin("", text); b.More() && ctx.Err() == nil; {
+		b.Next()
 	}
 	return s.names
 }

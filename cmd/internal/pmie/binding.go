@@ -6,47 +6,47 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A binding is where a value is from.
-type binding struct {
-	host, conn, inst string
-	hasHost, hasInst bool
+// A Binding is where a value is from.
+type Binding struct {
+	Host, Conn, Inst string
+	HasHost, HasInst bool
 
-	m      *metric
-	number int32 // of the instance
+	M      *Metric
+	Number int32 // of the instance
 }
 
-// bindingOf returns the host and the instance of the ith value of x.
-func bindingOf(x *expr, i int) binding {
-	o := x.op
+// BindingOf returns the host and the instance of the ith value of x.
+func BindingOf(x *Expr, i int) Binding {
+	o := x.Op
 	value, extremum := 0.0, o.extremum()
 	if extremum {
 		value = x.numbers(0)[0]
-		x = x.arg1
+		x = x.Arg1
 	}
-	if x.insts <= 0 && x.hosts <= 0 || x.metrics == nil {
-		return binding{}
+	if x.Insts <= 0 && x.Hosts <= 0 || x.Metrics == nil {
+		return Binding{}
 	}
-	list := x.metrics.list
-	var m *metric
-	pick := none
+	list := x.Metrics.List
+	var m *Metric
+	pick := None
 	switch {
 	case !extremum:
 		pick = i
 		for _, candidate := range list {
-			if pick < candidate.count {
+			if pick < candidate.Count {
 				m = candidate
 				break
 			}
-			pick -= max(candidate.count, 0)
+			pick -= max(candidate.Count, 0)
 		}
-	case (o-opSum)%3 == op(overHosts):
+	case (o-OpSum)%3 == Op(OverHosts):
 		for k, v := range x.numbers(0) {
 			if v == value && k < len(list) {
 				m = list[k]
 				break
 			}
 		}
-	case (o-opSum)%3 == op(overInstances):
+	case (o-OpSum)%3 == Op(OverInstances):
 		for k, v := range x.numbers(0) {
 			if v == value {
 				m, pick = list[0], k
@@ -57,45 +57,45 @@ func bindingOf(x *expr, i int) binding {
 		m, pick = list[0], i
 	}
 	if m == nil {
-		return binding{}
+		return Binding{}
 	}
-	bind := binding{host: m.host, conn: m.conn, hasHost: true, m: m, number: pcp.InNull}
-	if pick >= 0 && x.insts > 0 && pick < len(m.names) {
-		bind.inst, bind.hasInst = m.names[pick], true
-		bind.number = m.insts[pick]
+	bind := Binding{Host: m.Host, Conn: m.Conn, HasHost: true, M: m, Number: pcp.InNull}
+	if pick >= 0 && x.Insts > 0 && pick < len(m.Names) {
+		bind.Inst, bind.HasInst = m.Names[pick], true
+		bind.Number = m.Insts[pick]
 	}
 	return bind
 }
 
 // findMetrics returns the first part with metrics of a conjunction.
-func findMetrics(x *expr) *expr {
+func findMetrics(x *Expr) *Expr {
 	switch {
 	case x == nil:
 		return nil
-	case x.metrics != nil:
+	case x.Metrics != nil:
 		return x
-	case x.op != opAnd:
+	case x.Op != OpAnd:
 		return nil
 	}
-	if y := findMetrics(x.arg1); y != nil {
+	if y := findMetrics(x.Arg1); y != nil {
 		return y
 	}
-	return findMetrics(x.arg2)
+	return findMetrics(x.Arg2)
 }
 
-// findBindings returns the part of x that has the hosts and instances of its values.
-func findBindings(x *expr) *expr {
-	if x.metrics == nil {
-		if y := findMetrics(x.arg1); y != nil {
+// FindBindings returns the part of x that has the hosts and instances of its values.
+func FindBindings(x *Expr) *Expr {
+	if x.Metrics == nil {
+		if y := findMetrics(x.Arg1); y != nil {
 			x = y
 		}
 	}
-	for x.metrics != nil && (x.insts <= 0 || x.hosts <= 0) && !x.op.aggregate() {
+	for x.Metrics != nil && (x.Insts <= 0 || x.Hosts <= 0) && !x.Op.Aggregate() {
 		switch {
-		case x.arg1 != nil && x.metrics == x.arg1.metrics:
-			x = x.arg1
-		case x.arg2 != nil:
-			x = x.arg2
+		case x.Arg1 != nil && x.Metrics == x.Arg1.Metrics:
+			x = x.Arg1
+		case x.Arg2 != nil:
+			x = x.Arg2
 		default:
 			return x
 		}
@@ -103,14 +103,14 @@ func findBindings(x *expr) *expr {
 	return x
 }
 
-// findValues returns the part of x whose values determine its value.
-func findValues(x *expr) *expr {
-	for x.sem == semTruth && x.metrics != nil {
+// FindValues returns the part of x whose values determine its value.
+func FindValues(x *Expr) *Expr {
+	for x.Sem == SemTruth && x.Metrics != nil {
 		switch {
-		case x.arg1 != nil && x.metrics == x.arg1.metrics:
-			x = x.arg1
-		case x.arg2 != nil:
-			x = x.arg2
+		case x.Arg1 != nil && x.Metrics == x.Arg1.Metrics:
+			x = x.Arg1
+		case x.Arg2 != nil:
+			x = x.Arg2
 		default:
 			return x
 		}
@@ -118,47 +118,47 @@ func findValues(x *expr) *expr {
 	return x
 }
 
-// satisfies reports whether the ith value of x makes a rule true.
-func satisfies(x *expr, i int) bool {
-	if x.sem == semTruth {
+// Satisfies reports whether the ith value of x makes a rule true.
+func Satisfies(x *Expr, i int) bool {
+	if x.Sem == SemTruth {
 		return x.truth(0)[i] == isTrue
 	}
-	return x.sem != semUnknown
+	return x.Sem != SemUnknown
 }
 
-// limitOf returns the operator and the ith value of the other operand of a comparison, as it is now: "> 0.9".
-func limitOf(condition, what *expr, i int) string {
-	if condition == nil || condition.sem != semTruth {
+// LimitOf returns the operator and the ith value of the other operand of a comparison, as it is now: "> 0.9".
+func LimitOf(condition, what *Expr, i int) string {
+	if condition == nil || condition.Sem != SemTruth {
 		return ""
 	}
-	o, other := condition.op, condition.arg2
+	o, other := condition.Op, condition.Arg2
 	switch {
-	case o < opEq || o > opGte:
-		if limit := limitOf(condition.arg1, what, i); limit != "" {
+	case o < OpEq || o > OpGte:
+		if limit := LimitOf(condition.Arg1, what, i); limit != "" {
 			return limit
 		}
-		return limitOf(condition.arg2, what, i)
-	case condition.arg1 == what:
-	case condition.arg2 == what:
-		other = condition.arg1
+		return LimitOf(condition.Arg2, what, i)
+	case condition.Arg1 == what:
+	case condition.Arg2 == what:
+		other = condition.Arg1
 		switch o {
-		case opLt:
-			o = opGt
-		case opLte:
-			o = opGte
-		case opGt:
-			o = opLt
-		case opGte:
-			o = opLte
+		case OpLt:
+			o = OpGt
+		case OpLte:
+			o = OpGte
+		case OpGt:
+			o = OpLt
+		case OpGte:
+			o = OpLte
 		}
 	default:
 		return ""
 	}
-	if other == nil || other.span <= 0 || other.nvals <= 0 {
+	if other == nil || other.Span <= 0 || other.Nvals <= 0 {
 		return ""
 	}
-	if i >= other.span {
+	if i >= other.Span {
 		i = 0
 	}
-	return string(appendSamples(append([]byte(strings.TrimSuffix(o.String(), "<str>")), ' '), other, i))
+	return string(AppendSamples(append([]byte(strings.TrimSuffix(o.String(), "<str>")), ' '), other, i))
 }

@@ -15,55 +15,55 @@ import (
 
 // A language is what a builder needs to know to read rules.
 type language struct {
-	name   string // of the program, in messages
-	places bool   // messages about mistakes also have the place at the end of a file
-	agent  bool   // rules become metrics of an agent
-	applet bool   // the values of all rules are printed in a line
-	errorf func(format string, args ...any)
-	source source
+	Program string // of the program, in messages
+	Places  bool   // messages about mistakes also have the place at the end of a file
+	Agent   bool   // rules become metrics of an agent
+	Applet  bool   // the values of all rules are printed in a line
+	Errorf  func(format string, args ...any)
+	Source  Source
 }
 
-// A source has the metrics that rules name.
-type source interface {
+// A Source has the metrics that rules name.
+type Source interface {
 	// metrics returns a metric of some hosts, with the instances of these names or with all. Nil means
 	// the default host.
-	metrics(name string, hosts, insts []string) []*metric
+	Metrics(name string, hosts, insts []string) []*Metric
 	// describe requests the metadata of a metric. It reports whether the rule can be used now or later.
-	describe(m *metric) bool
+	Describe(m *Metric) bool
 }
 
-// A builder makes expressions from the constructs that the parser recognizes.
-type builder struct {
+// A Parser makes expressions from the constructs that the parser recognizes.
+type Parser struct {
 	scanner
 	language
-	vars   map[string]*expr
-	rules  map[string]*expr
-	names  int    // of rules that had none
-	result *named // of the last statement
-	errs   int    // in the statement
+	vars   map[string]*Expr
+	rules  map[string]*Expr
+	names  int   // of rules that had none
+	result *Rule // of the last statement
+	Errs   int   // in the statement
 
 	unitPercent bool // the statement has a % that is not part of a quantifier
 
-	conditions uint32 // rules with a condition and an action so far
-	stomps     bool   // an action sends messages to a broker
+	Conditions uint32 // rules with a condition and an action so far
+	Stomps     bool   // an action sends messages to a broker
 
-	interval *expr    // $delta
-	clock    [6]*expr // minute, hour, day, month, year, day of the week
+	interval *Expr    // $delta
+	clock    [6]*Expr // minute, hour, day, month, year, day of the week
 }
 
-// A named is a rule.
-type named struct {
-	name string
-	x    *expr
+// A Rule is a rule.
+type Rule struct {
+	Name string
+	X    *Expr
 }
 
 // newBuilder returns a builder without rules.
-func newBuilder(l language) *builder {
-	b := &builder{language: l, vars: make(map[string]*expr), rules: make(map[string]*expr)}
-	variable := func(name string) *expr {
-		x := newExpr(opVar, nil, nil, none, none, none, 1, semVar)
-		x.valid = 1
-		x.text = "$" + name
+func newBuilder(l language) *Parser {
+	b := &Parser{language: l, vars: make(map[string]*Expr), rules: make(map[string]*Expr)}
+	variable := func(name string) *Expr {
+		x := NewExpr(OpVar, nil, nil, None, None, None, 1, SemVar)
+		x.Valid = 1
+		x.Text = "$" + name
 		b.vars[name] = x
 		return x
 	}
@@ -74,81 +74,81 @@ func newBuilder(l language) *builder {
 	return b
 }
 
-// begin makes the builder read a file, in which the statements follow.
-func (b *builder) begin(name string, text []byte) {
+// Begin makes the builder read a file, in which the statements follow.
+func (b *Parser) Begin(name string, text []byte) {
 	b.ahead = 0
-	b.errs, b.unitPercent = 0, false
+	b.Errs, b.unitPercent = 0, false
 	b.open(name, bytes.Clone(text), false)
 }
 
-// end drops the rest of a file.
-func (b *builder) end() { b.in, b.depth = nil, 0 }
+// End drops the rest of a file.
+func (b *Parser) End() { b.in, b.depth = nil, 0 }
 
-// statement reads a statement, and returns the rule that it defines or nil.
-func (b *builder) statement() *named {
-	b.errs, b.unitPercent = 0, false
+// Next reads a statement, and returns the rule that it defines or nil.
+func (b *Parser) Next() *Rule {
+	b.Errs, b.unitPercent = 0, false
 	b.result = nil
 	yyParse(b)
 	return b.result
 }
 
-// delta returns the interval of the rules that follow, in seconds.
-func (b *builder) delta() float64 {
-	if x := b.vars["delta"]; x.nums != nil {
-		return x.nums[0]
+// Delta returns the interval of the rules that follow, in seconds.
+func (b *Parser) Delta() float64 {
+	if x := b.vars["delta"]; x.Nums != nil {
+		return x.Nums[0]
 	}
 	return 0
 }
 
-// tell sets the variables for an interval, unless a rule has, and for a time.
-func (b *builder) tell(delta float64, t time.Time) {
+// Tell sets the variables for an interval, unless a rule has, and for a time.
+func (b *Parser) Tell(delta float64, t time.Time) {
 	if x := b.vars["delta"]; x == b.interval {
-		x.nums[0] = delta
+		x.Nums[0] = delta
 	}
 	for i, v := range []int{t.Minute(), t.Hour(), t.Day(), int(t.Month()) - 1, t.Year(), int(t.Weekday())} {
-		b.clock[i].nums[0] = float64(v)
+		b.clock[i].Nums[0] = float64(v)
 	}
 }
 
-// find returns the rule of a name, nil if there is none.
-func (b *builder) find(name string) *named {
+// Rule returns the rule of a name, nil if there is none.
+func (b *Parser) Rule(name string) *Rule {
 	x := b.rules[name]
 	if x == nil {
 		return nil
 	}
-	return &named{name: name, x: x}
+	return &Rule{Name: name, X: x}
 }
 
 // b returns the builder that a parser reads from.
-func b(l yyLexer) *builder { return l.(*builder) }
+func b(l yyLexer) *Parser { return l.(*Parser) }
 
-func (b *builder) printf(format string, args ...any) { b.errorf(format, args...) }
+func (b *Parser) printf(format string, args ...any) { b.Errorf(format, args...) }
 
-func (b *builder) report(what string) {
+func (b *Parser) report(what string) {
 	at := b.place()
-	if b.places {
+	if b.Places {
 		at = b.lastPlace()
 	}
-	b.printf("%s: %s - %s\n", b.language.name, what, at)
+	b.printf("%s: %s - %s\n", b.language.Program, what, at)
 }
 
 // syntaxError reports the place of a mistake.
-func (b *builder) syntaxError() {
+func (b *Parser) syntaxError() {
 	b.report("syntax error")
-	b.errs++
+	b.Errs++
 }
 
 // Error is called by the parser where no production fits.
-func (b *builder) Error(string) { b.syntaxError() }
+func (b *Parser) Error(string) { b.syntaxError() }
 
 // mistake reports a mistake and its place.
-func (b *builder) mistake(format string, args ...any) {
+func (b *Parser) mistake(format string, args ...any) {
 	b.syntaxError()
 	b.printf(format+"\n", args...)
 }
 
 // warn reports a warning and its place.
-func (b *builder) warn(format string, args ...any) {
+func (b *Parser) warn(format string, args ...any) {
 	b.report("warning")
 	b.printf(format+"\n", args...)
 }
@@ -175,10 +175,10 @@ const (
 )
 
 // fault reports a missing operand of an operator and skips the rest of the statement.
-func (b *builder) fault(what, where string, o op) *expr { return b.faultAt(what, where, o.String()) }
+func (b *Parser) fault(what, where string, o Op) *Expr { return b.faultAt(what, where, o.String()) }
 
-func (b *builder) faultAt(what, where, part string) *expr {
-	if b.unitPercent && b.places {
+func (b *Parser) faultAt(what, where, part string) *Expr {
+	if b.unitPercent && b.Places {
 		b.printf("%% is not a unit: compare with the number alone, as in > 50 (a %% belongs to %%_inst, %%_host and %%_sample)\n")
 	} else {
 		b.printf("%s expected to %s %s\n", what, where, part)
@@ -188,16 +188,16 @@ func (b *builder) faultAt(what, where, part string) *expr {
 }
 
 // defined takes in a rule, or a macro.
-func (b *builder) defined(name string, x *expr) {
+func (b *Parser) defined(name string, x *Expr) {
 	b.define(name, x)
-	publishes := b.agent
+	publishes := b.Agent
 	switch {
 	case name == "" && publishes:
 		b.mistake("expressions must be named in agent mode")
-	case name == "" || x == nil || b.errs > 0:
+	case name == "" || x == nil || b.Errs > 0:
 		return
-	case x.op == opRuleset && publishes || (x.op == opRule || x.op == actSeq || x.op == actAlt || x.op.acts()) && (publishes || b.applet):
-		b.mistake("operator %v not allowed in agent mode", x.op)
+	case x.Op == OpRuleset && publishes || (x.Op == OpRule || x.Op == ActSeq || x.Op == ActAlt || x.Op.Acts()) && (publishes || b.Applet):
+		b.mistake("operator %v not allowed in agent mode", x.Op)
 	default:
 		return
 	}
@@ -205,7 +205,7 @@ func (b *builder) defined(name string, x *expr) {
 }
 
 // define gives a rule or a macro its name.
-func (b *builder) define(name string, x *expr) {
+func (b *Parser) define(name string, x *Expr) {
 	b.result = nil
 	if x == nil {
 		return
@@ -214,46 +214,46 @@ func (b *builder) define(name string, x *expr) {
 		b.names++
 		name = fmt.Sprintf("expr_%d", b.names)
 	}
-	if x.op == opNone {
+	if x.Op == OpNone {
 		b.vars[name] = x
-		b.result = &named{name: name, x: x}
+		b.result = &Rule{Name: name, X: x}
 		return
 	}
 	if b.rules[name] != nil {
 		b.mistake("rule \"%s\" multiply defined", name)
 		return
 	}
-	if b.errs > 0 {
+	if b.Errs > 0 {
 		return
 	}
 	spread(x)
 	b.rules[name] = x
-	b.result = &named{name: name, x: x}
+	b.result = &Rule{Name: name, X: x}
 }
 
 // spread passes known properties of metrics up through an expression.
-func spread(x *expr) {
-	if x.op == opFetch {
-		x.instances()
+func spread(x *Expr) {
+	if x.Op == OpFetch {
+		x.Instances()
 		return
 	}
-	if x.arg1 != nil {
-		spread(x.arg1)
-		if x.arg2 != nil {
-			spread(x.arg2)
+	if x.Arg1 != nil {
+		spread(x.Arg1)
+		if x.Arg2 != nil {
+			spread(x.Arg2)
 		}
 	}
 }
 
 // agree checks that two arguments have values for the same hosts, instances and samples.
-func (b *builder) agree(x, y *expr) {
-	if x.nvals == 1 || y.nvals == 1 {
+func (b *Parser) agree(x, y *Expr) {
+	if x.Nvals == 1 || y.Nvals == 1 {
 		return
 	}
 	for _, d := range []struct {
 		what string
 		x, y int
-	}{{"host", x.hosts, y.hosts}, {"instance", x.insts, y.insts}, {"time", x.times, y.times}} {
+	}{{"host", x.Hosts, y.Hosts}, {"instance", x.Insts, y.Insts}, {"time", x.Times, y.Times}} {
 		if d.x != d.y {
 			b.mistake("%s domains have different size (%d and %d)", d.what, d.x, d.y)
 			return
@@ -262,128 +262,128 @@ func (b *builder) agree(x, y *expr) {
 }
 
 // isText reports whether an argument has strings.
-func isText(x *expr) bool {
-	switch x.sem {
-	case semText:
+func isText(x *Expr) bool {
+	switch x.Sem {
+	case SemText:
 		return true
-	case semUnknown, semInstant, semDiscrete:
-		return x.metrics != nil && slices.ContainsFunc(x.metrics.list[:max(x.hosts, 0)], func(m *metric) bool { return m.desc.Type == pcp.TypeString })
+	case SemUnknown, SemInstant, SemDiscrete:
+		return x.Metrics != nil && slices.ContainsFunc(x.Metrics.List[:max(x.Hosts, 0)], func(m *Metric) bool { return m.Desc.Type == pcp.TypeString })
 	}
 	return false
 }
 
 // above returns a node with the dimensions of one of its arguments.
-func above(o op, arg1, arg2 *expr, s sem) *expr {
-	arg := primary(arg1, arg2)
-	x := newExpr(o, arg1, arg2, arg.hosts, arg.insts, arg.times, abs(arg.times), s)
-	x.settle()
+func above(o Op, arg1, arg2 *Expr, s Sem) *Expr {
+	arg := Primary(arg1, arg2)
+	x := NewExpr(o, arg1, arg2, arg.Hosts, arg.Insts, arg.Times, Abs(arg.Times), s)
+	x.Settle()
 	return x
 }
 
 // fold evaluates a node whose arguments are constants, and makes it a constant.
-func (b *builder) fold(x *expr) *expr {
-	if x.arg1.op == opNone && (x.arg2 == nil || x.arg2.op == opNone) {
-		var arg2 *cell
-		if x.arg2 != nil {
-			arg2 = x.arg2.cell
+func (b *Parser) fold(x *Expr) *Expr {
+	if x.Arg1.Op == OpNone && (x.Arg2 == nil || x.Arg2.Op == OpNone) {
+		var arg2 *Cell
+		if x.Arg2 != nil {
+			arg2 = x.Arg2.Cell
 		}
-		compute(x.cell, x.arg1.cell, arg2)
-		x.op, x.arg1, x.arg2 = opNone, nil, nil
+		Compute(x.Cell, x.Arg1.Cell, arg2)
+		x.Op, x.Arg1, x.Arg2 = OpNone, nil, nil
 	}
 	return x
 }
 
-func (b *builder) rule(cond, act *expr) *expr {
+func (b *Parser) rule(cond, act *Expr) *Expr {
 	switch {
 	case cond == nil:
 		return act
 	case act == nil:
 		return cond
 	}
-	if cond.nvals != 1 {
+	if cond.Nvals != 1 {
 		b.mistake("rule condition must have a single boolean value")
 	}
-	b.conditions++
-	x := newExpr(opRule, cond, act, none, none, none, 1, semTruth)
-	x.settle()
+	b.Conditions++
+	x := NewExpr(OpRule, cond, act, None, None, None, 1, SemTruth)
+	x.Settle()
 	return x
 }
 
 // other returns the actions of a ruleset for an unknown condition and for no true
 // condition.
-func (b *builder) other(unknown, otherwise *expr) *expr {
-	rule := func(act *expr) *expr {
+func (b *Parser) other(unknown, otherwise *Expr) *Expr {
+	rule := func(act *Expr) *Expr {
 		if act == nil {
 			return truth(isFalse)
 		}
 		return b.rule(truth(isTrue), act)
 	}
-	return newExpr(opOther, rule(unknown), rule(otherwise), none, none, none, 1, semTruth)
+	return NewExpr(OpOther, rule(unknown), rule(otherwise), None, None, None, 1, SemTruth)
 }
 
-func (b *builder) action(o op, arg1, arg2 *expr) *expr {
+func (b *Parser) action(o Op, arg1, arg2 *Expr) *Expr {
 	if arg1 == nil {
 		return nil
 	}
 	switch o {
-	case actSyslog:
+	case ActSyslog:
 		b.syslogArguments(arg1)
-	case actStomp:
-		b.stomps = true
+	case ActStomp:
+		b.Stomps = true
 	}
-	x := newExpr(o, arg1, arg2, none, none, none, 1, semTruth)
-	x.settle()
+	x := NewExpr(o, arg1, arg2, None, None, None, 1, SemTruth)
+	x.Settle()
 	return x
 }
 
 // send returns an action that names a receiver.
-func (b *builder) send(o op, receiver string, arg1, arg2 *expr) *expr {
+func (b *Parser) send(o Op, receiver string, arg1, arg2 *Expr) *Expr {
 	x := b.action(o, arg1, arg2)
 	if x != nil {
-		x.text = receiver
+		x.Text = receiver
 	}
 	return x
 }
 
-func (b *builder) arguments(list *expr) *expr {
-	x := newExpr(actArgument, list, nil, none, 1, none, 1, semText)
-	x.settle()
+func (b *Parser) arguments(list *Expr) *Expr {
+	x := NewExpr(ActArgument, list, nil, None, 1, None, 1, SemText)
+	x.Settle()
 	return x
 }
 
 // argument returns a string of an action, linked before others.
-func argument(text string, next *expr) *expr {
+func argument(text string, next *Expr) *Expr {
 	x := str(text)
-	if x.arg1 = next; next != nil {
-		next.parent = x
+	if x.Arg1 = next; next != nil {
+		next.Parent = x
 	}
 	return x
 }
 
-func (b *builder) compare(o op, arg1, arg2 *expr) *expr {
+func (b *Parser) compare(o Op, arg1, arg2 *Expr) *Expr {
 	if arg1 == nil || arg2 == nil {
 		return nil
 	}
 	b.agree(arg1, arg2)
-	if o == opEq || o == opNeq {
+	if o == OpEq || o == OpNeq {
 		switch text1, text2 := isText(arg1), isText(arg2); {
 		case text1 != text2:
 			b.mistake("operands have mixed string and arithmetic types")
-		case text1 && o == opEq:
-			o = opEqText
+		case text1 && o == OpEq:
+			o = OpEqText
 		case text1:
-			o = opNeqText
+			o = OpNeqText
 		}
 	}
-	x := above(o, arg1, arg2, semTruth)
-	for i := range min(len(x.samples), len(x.truths)) {
-		x.truths[i] = isUnknown
+	x := above(o, arg1, arg2, SemTruth)
+	for i := range min(len(x.Samples), len(x.Truths)) {
+		x.Truths[i] = isUnknown
 	}
 	return b.fold(x)
 }
 
 // arithmetic returns a node that needs both arguments.
-func (b *builder) arithmetic(o op, arg1, arg2 *expr) *expr {
+func (b *Parser) arithmetic(o Op, arg1, arg2 *Expr) *Expr {
 	if arg1 == nil || arg2 == nil {
 		return nil
 	}
@@ -391,134 +391,134 @@ func (b *builder) arithmetic(o op, arg1, arg2 *expr) *expr {
 }
 
 // binary returns a node of one or two arguments.
-func (b *builder) binary(o op, arg1, arg2 *expr) *expr {
+func (b *Parser) binary(o Op, arg1, arg2 *Expr) *Expr {
 	if arg1 == nil {
 		return nil
 	}
 	if arg2 != nil {
 		b.agree(arg1, arg2)
 	}
-	x := above(o, arg1, arg2, primary(arg1, arg2).sem)
+	x := above(o, arg1, arg2, Primary(arg1, arg2).Sem)
 	switch {
-	case o == opRuleset:
+	case o == OpRuleset:
 		return x // the remains of a rule with a mistake may be a constant
-	case (o == opAnd || o == opOr) && arg2 == nil:
+	case (o == OpAnd || o == OpOr) && arg2 == nil:
 		return x // the mistake was reported: there is nothing to combine with
 	}
 	return b.fold(x)
 }
 
 // match returns a node that looks at the names of instances.
-func (b *builder) match(o op, pattern, cond *expr) *expr {
+func (b *Parser) match(o Op, pattern, cond *Expr) *Expr {
 	if cond == nil {
 		return nil
 	}
-	re, err := regexp.CompilePOSIX(pattern.text)
+	re, err := regexp.CompilePOSIX(pattern.Text)
 	if err != nil {
-		b.printf("illegal regular expression \"%s\"\n", pattern.text)
+		b.printf("illegal regular expression \"%s\"\n", pattern.Text)
 		return nil
 	}
-	pattern.pattern = re
-	pattern.sem = semPattern
-	x := newExpr(o, cond, pattern, cond.hosts, cond.insts, cond.times, abs(cond.times), cond.sem)
-	x.settle()
+	pattern.Pattern = re
+	pattern.Sem = SemPattern
+	x := NewExpr(o, cond, pattern, cond.Hosts, cond.Insts, cond.Times, Abs(cond.Times), cond.Sem)
+	x.Settle()
 	return b.fold(x)
 }
 
-func (b *builder) unary(o op, arg *expr) *expr {
+func (b *Parser) unary(o Op, arg *Expr) *Expr {
 	if arg == nil {
 		return nil
 	}
-	return b.fold(above(o, arg, nil, arg.sem))
+	return b.fold(above(o, arg, nil, arg.Sem))
 }
 
 // over returns an aggregate or a quantifier.
-func (b *builder) over(o op, d domain, arg *expr) *expr {
+func (b *Parser) over(o Op, d Domain, arg *Expr) *Expr {
 	if arg == nil {
 		return nil
 	}
-	hosts, insts, times := arg.hosts, arg.insts, arg.times
+	hosts, insts, times := arg.Hosts, arg.Insts, arg.Times
 	switch d {
-	case overHosts:
-		if hosts == none {
+	case OverHosts:
+		if hosts == None {
 			b.mistake("no host domain")
 			return nil
 		}
-		hosts, insts = none, none
-	case overInstances:
-		insts = none
-	case overSamples:
-		if times == none {
+		hosts, insts = None, None
+	case OverInstances:
+		insts = None
+	case OverSamples:
+		if times == None {
 			b.mistake("no time domain")
 			return nil
 		}
-		times = none
+		times = None
 	}
-	if o == opSum || o == opAvg {
-		if arg.metrics == nil {
-			b.mistake("metric required in the operand of %v", o+op(d))
+	if o == OpSum || o == OpAvg {
+		if arg.Metrics == nil {
+			b.mistake("metric required in the operand of %v", o+Op(d))
 			return nil
 		}
-		switch t := arg.metrics.first().desc.Type; t {
+		switch t := arg.Metrics.First().Desc.Type; t {
 		case pcp.Type32, pcp.TypeU32, pcp.Type64, pcp.TypeU64, pcp.TypeFloat, pcp.TypeDouble:
 		default:
 			b.mistake("arithmetic (not %v) operand required for aggregate operator", t)
 			return nil
 		}
 	}
-	s := arg.sem
-	if o == opCount {
-		s = semInstant
+	s := arg.Sem
+	if o == OpCount {
+		s = SemInstant
 	}
-	x := newExpr(o+op(d), arg, nil, hosts, insts, times, abs(times), s)
-	x.units = x.units || o == opCount
-	x.settle()
+	x := NewExpr(o+Op(d), arg, nil, hosts, insts, times, Abs(times), s)
+	x.Units = x.Units || o == OpCount
+	x.Settle()
 	return x
 }
 
-func (b *builder) percent(n float64, d domain, arg *expr) *expr {
-	x := b.over(opPercent, d, arg)
+func (b *Parser) percent(n float64, d Domain, arg *Expr) *Expr {
+	x := b.over(OpPercent, d, arg)
 	if x != nil {
-		x.arg2 = number(n/100, pcp.Units{})
+		x.Arg2 = number(n/100, pcp.Units{})
 	}
 	return x
 }
 
 // merge returns a node that compares the last two samples of its argument.
-func merge(o op, arg *expr) *expr {
-	if arg.op == opVar { // rules share it, and it has no history
-		arg = above(opInstant, arg, nil, arg.sem)
+func merge(o Op, arg *Expr) *Expr {
+	if arg.Op == OpVar { // rules share it, and it has no history
+		arg = above(OpInstant, arg, nil, arg.Sem)
 	}
-	if len(arg.samples) < 2 {
-		arg.keep(2)
+	if len(arg.Samples) < 2 {
+		arg.Keep(2)
 	}
-	return above(o, arg, nil, arg.sem)
+	return above(o, arg, nil, arg.Sem)
 }
 
-func (b *builder) rate(arg *expr) *expr {
+func (b *Parser) rate(arg *Expr) *Expr {
 	if arg == nil {
 		return nil
 	}
-	if arg.sem == semTruth || arg.sem == semText {
-		b.mistake("operator \"%v\" requires numeric valued argument", opRate)
+	if arg.Sem == SemTruth || arg.Sem == SemText {
+		b.mistake("operator \"%v\" requires numeric valued argument", OpRate)
 		return nil
 	}
-	return merge(opRate, arg)
+	return merge(OpRate, arg)
 }
 
-func (b *builder) instant(arg *expr) *expr {
+func (b *Parser) instant(arg *Expr) *Expr {
 	if arg == nil {
 		return nil
 	}
-	arg.sem = semInstant
-	return b.unary(opInstant, arg)
+	arg.Sem = SemInstant
+	return b.unary(OpInstant, arg)
 }
 
-func (b *builder) edge(o op, arg *expr) *expr {
+func (b *Parser) edge(o Op, arg *Expr) *Expr {
 	if arg == nil {
 		return nil
 	}
-	if arg.sem != semTruth {
+	if arg.Sem != SemTruth {
 		b.mistake("operator \"%v\" requires boolean valued argument", o)
 		return nil
 	}
@@ -527,24 +527,24 @@ func (b *builder) edge(o op, arg *expr) *expr {
 
 // fetch returns a node for the values of a metric, of some hosts and instances, from one
 // sample in the past to another.
-func (b *builder) fetch(name string, hosts, insts []string, from, to int) *expr {
-	ms := &metrics{list: b.source.metrics(name, hosts, insts)}
+func (b *Parser) fetch(name string, hosts, insts []string, from, to int) *Expr {
+	ms := &Metrics{List: b.Source.Metrics(name, hosts, insts)}
 	count := 0
-	for _, m := range ms.list {
-		if b.errs == 0 {
-			if !b.source.describe(m) {
-				b.errs++
+	for _, m := range ms.List {
+		if b.Errs == 0 {
+			if !b.Source.Describe(m) {
+				b.Errs++
 			}
-			count += max(m.count, 0)
+			count += max(m.Count, 0)
 		}
 	}
 	if count == 0 {
-		count = none
+		count = None
 	}
 	if to >= maxSamples {
 		b.mistake("sample number(s) must be less than %d", maxSamples)
 	}
-	if b.errs > 0 {
+	if b.Errs > 0 {
 		return nil
 	}
 	keep, delay := to-from+1, 0
@@ -555,17 +555,17 @@ func (b *builder) fetch(name string, hosts, insts []string, from, to int) *expr 
 		b.mistake("%d samples of %d values of %s are too many", max(keep, delay), count, name)
 		return nil
 	}
-	x := newExpr(opFetch, nil, nil, len(ms.list), count, keep, keep, semUnknown)
-	x.metrics = ms
-	x.room()
-	x.settle()
-	x.instances()
-	for _, m := range ms.list {
-		m.x = x
+	x := NewExpr(OpFetch, nil, nil, len(ms.List), count, keep, keep, SemUnknown)
+	x.Metrics = ms
+	x.Room()
+	x.Settle()
+	x.Instances()
+	for _, m := range ms.List {
+		m.X = x
 	}
 	if delay > 0 {
-		x = newExpr(opDelay, x, nil, x.hosts, x.insts, delay, delay, x.sem)
-		x.settle()
+		x = NewExpr(OpDelay, x, nil, x.Hosts, x.Insts, delay, delay, x.Sem)
+		x.Settle()
 	}
 	return x
 }
@@ -589,29 +589,29 @@ func span(x, y float64) (from, to int) {
 }
 
 // number returns a constant, in canonical units.
-func number(n float64, u pcp.Units) *expr {
-	x := newExpr(opNone, nil, nil, none, none, none, 1, semNumber)
-	x.nums[0] = canonical(u) * n
-	x.unit = inCanonical(u)
-	x.valid = 1
+func number(n float64, u pcp.Units) *Expr {
+	x := NewExpr(OpNone, nil, nil, None, None, None, 1, SemNumber)
+	x.Nums[0] = Canonical(u) * n
+	x.Unit = InCanonical(u)
+	x.Valid = 1
 	return x
 }
 
 // str returns a constant string.
-func str(s string) *expr {
-	x := newExpr(opNone, nil, nil, none, none, none, 1, semText)
-	x.text = s
-	x.valid = 1
-	x.span = len(s) + 1
-	x.nvals = 1
+func str(s string) *Expr {
+	x := NewExpr(OpNone, nil, nil, None, None, None, 1, SemText)
+	x.Text = s
+	x.Valid = 1
+	x.Span = len(s) + 1
+	x.Nvals = 1
 	return x
 }
 
 // truth returns a constant truth value.
-func truth(v int8) *expr {
-	x := newExpr(opNone, nil, nil, none, none, none, 1, semTruth)
-	x.truths[0] = v
-	x.valid = 1
+func truth(v int8) *Expr {
+	x := NewExpr(OpNone, nil, nil, None, None, None, 1, SemTruth)
+	x.Truths[0] = v
+	x.Valid = 1
 	return x
 }
 

@@ -6,28 +6,28 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// newest returns the first value of the newest sample. True is 1, false 0.
-func (x *expr) newest() float64 {
+// Newest returns the first value of the newest sample. True is 1, false 0.
+func (x *Expr) Newest() float64 {
 	switch {
-	case x.op == opVar:
-		return x.nums[0]
-	case x.span <= 0 || x.texts != nil:
-	case x.sem == semTruth:
+	case x.Op == OpVar:
+		return x.Nums[0]
+	case x.Span <= 0 || x.Texts != nil:
+	case x.Sem == SemTruth:
 		if v := x.truth(0)[0]; v != isUnknown {
 			return float64(v)
 		}
-	case x.nums != nil:
+	case x.Nums != nil:
 		return x.numbers(0)[0]
 	}
 	return math.NaN()
 }
 
-// describe returns the descriptor of the value of x.
-func (x *expr) describe() pcp.Desc {
+// Describe returns the descriptor of the value of x.
+func (x *Expr) Describe() pcp.Desc {
 	d := pcp.Desc{PMID: pcp.PMIDNull, InDom: pcp.InDomNull, Type: pcp.TypeDouble, Sem: pcp.SemInstant}
-	switch x.sem {
-	case semInstant, semVar, semNumber, semTruth:
-	case semDiscrete:
+	switch x.Sem {
+	case SemInstant, SemVar, SemNumber, SemTruth:
+	case SemDiscrete:
 		d.Sem = pcp.SemDiscrete
 	default:
 		d.Type = pcp.TypeNoSupport
@@ -42,52 +42,52 @@ func (x *expr) describe() pcp.Desc {
 }
 
 // dimension returns the units of x, if they are known.
-func (x *expr) dimension() (u pcp.Units, known bool) {
+func (x *Expr) dimension() (u pcp.Units, known bool) {
 	switch {
-	case x.op == opNone:
-		return x.unit, true
-	case x.op == opVar:
+	case x.Op == OpNone:
+		return x.Unit, true
+	case x.Op == OpVar:
 		return u, true
-	case x.op >= opCount && x.op < opCount+3:
+	case x.Op >= OpCount && x.Op < OpCount+3:
 		return pcp.Units{DimCount: 1}, true
-	case x.sem == semTruth || x.sem == semVar || x.sem == semNumber:
+	case x.Sem == SemTruth || x.Sem == SemVar || x.Sem == SemNumber:
 		return u, true
-	case x.op == opFetch:
-		for _, m := range x.metrics.list {
-			if m.desc.Sem != 0 {
-				u = inCanonical(m.desc.Units)
-				if m.desc.Sem == pcp.SemCounter {
+	case x.Op == OpFetch:
+		for _, m := range x.Metrics.List {
+			if m.Desc.Sem != 0 {
+				u = InCanonical(m.Desc.Units)
+				if m.Desc.Sem == pcp.SemCounter {
 					u.DimTime--
 				}
 				return u, true
 			}
 		}
 		return u, false
-	case x.arg1 == nil:
+	case x.Arg1 == nil:
 		return u, false
 	}
-	u, known = x.arg1.dimension()
-	if x.arg2 == nil {
+	u, known = x.Arg1.dimension()
+	if x.Arg2 == nil {
 		switch {
-		case x.op == opRate:
+		case x.Op == OpRate:
 			u.DimTime--
-		case x.op == opInstant && x.metrics != nil && x.metrics.first().desc.Sem == pcp.SemCounter:
+		case x.Op == OpInstant && x.Metrics != nil && x.Metrics.First().Desc.Sem == pcp.SemCounter:
 			u.DimTime++
 		}
 		return u, known
 	}
-	v, also := x.arg2.dimension()
+	v, also := x.Arg2.dimension()
 	if !known || !also {
 		return pcp.Units{}, false
 	}
 	w := u
-	if primary(x.arg1, x.arg2) == x.arg2 {
+	if Primary(x.Arg1, x.Arg2) == x.Arg2 {
 		w = v
 	}
-	switch x.op {
-	case opMul:
+	switch x.Op {
+	case OpMul:
 		w.DimSpace, w.DimTime, w.DimCount = u.DimSpace+v.DimSpace, u.DimTime+v.DimTime, u.DimCount+v.DimCount
-	case opDiv:
+	case OpDiv:
 		w.DimSpace, w.DimTime, w.DimCount = u.DimSpace-v.DimSpace, u.DimTime-v.DimTime, u.DimCount-v.DimCount
 	}
 	return w, true

@@ -103,7 +103,7 @@ type Engine struct {
 	cfg Config
 	console
 	src   sources
-	rules *builder
+	rules *Parser
 	get   fetcher
 	act   actor
 
@@ -127,12 +127,12 @@ type Stats struct {
 // Stats returns the current counts. It must not be called while Run runs.
 func (e *Engine) Stats() Stats {
 	s := e.act.counts
-	s.Host, s.Rules, s.Expected = e.src.host, e.rules.conditions, e.get.expected
+	s.Host, s.Rules, s.Expected = e.src.host, e.rules.Conditions, e.get.expected
 	return s
 }
 
 // Stomps reports whether a rule sends messages to a broker.
-func (e *Engine) Stomps() bool { return e.rules.stomps }
+func (e *Engine) Stomps() bool { return e.rules.Stomps }
 
 // New returns an Engine without rules. It opens the archives.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
@@ -164,14 +164,14 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e.console = console{name: cfg.Name, out: cfg.Out, err: cfg.Err}
 	e.src = sources{
 		console: &e.console, cfg: &e.cfg, ctx: ctx,
-		contexts: make(map[string]*pmapi.Context), states: make(map[string]hostState), dead: make(map[string]bool), labels: make(map[*metric]*labels),
+		contexts: make(map[string]*pmapi.Context), states: make(map[string]hostState), dead: make(map[string]bool), labels: make(map[*Metric]*labels),
 	}
 	e.rules = newBuilder(language{
-		name: cfg.Name, places: cfg.Places, agent: cfg.Publish != nil, applet: cfg.Verbose == Applet, errorf: e.errorf, source: &e.src,
+		Program: cfg.Name, Places: cfg.Places, Agent: cfg.Publish != nil, Applet: cfg.Verbose == Applet, Errorf: e.errorf, Source: &e.src,
 	})
 	e.get = fetcher{sources: &e.src}
 	e.act = actor{
-		sources: &e.src, ev: evaluator{wrap: cfg.Wrap, names: e.src.instanceNames}, tally: e.tally,
+		sources: &e.src, ev: Evaluator{Wrap: cfg.Wrap, Names: e.src.instanceNames}, tally: e.tally,
 		runner: runner{
 			out: cfg.Out, err: cfg.Err, shellOut: cfg.ShellOut, shellErr: cfg.ShellErr, path: cfg.Path, logSocket: cfg.LogSocket,
 			alarm: cfg.Alarm, stomp: cfg.Stomp, notify: e.notify,
@@ -226,17 +226,17 @@ func (e *Engine) Load(ctx context.Context, r io.Reader, name string) (sound bool
 	clear(e.src.dead)
 	e.src.ask(ctx, text)
 	defer e.src.forgetAhead()
-	defer e.rules.end()
-	for e.rules.begin(name, text); e.rules.more() && e.failure == nil; {
-		if r := e.rules.statement(); r != nil {
-			e.get.add(r, e.rules.delta())
+	defer e.rules.End()
+	for e.rules.Begin(name, text); e.rules.More() && e.failure == nil; {
+		if r := e.rules.Next(); r != nil {
+			e.get.add(r, e.rules.Delta())
 		}
 		e.tally()
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
 	}
-	return e.rules.errs == 0, e.failure
+	return e.rules.Errs == 0, e.failure
 }
 
 // tally passes the current Stats to Watch.
@@ -248,7 +248,7 @@ func (e *Engine) tally() {
 
 // tell sets delta and the variables for the time.
 func (e *Engine) tell(delta float64) {
-	e.rules.tell(delta, timestamp(math.Trunc(e.now)).Time().In(e.cfg.Zone))
+	e.rules.Tell(delta, timestamp(math.Trunc(e.now)).Time().In(e.cfg.Zone))
 }
 
 // real returns a time in seconds, to the microsecond.
@@ -288,7 +288,7 @@ func (e *Engine) Deliveries() []Delivery {
 	for _, t := range e.get.tasks {
 		for _, r := range t.rules {
 			for _, d := range r.deliveries {
-				list = append(list, Delivery{Rule: r.name, Kind: kindOf(d.act), Receiver: d.act.text})
+				list = append(list, Delivery{Rule: r.Name, Kind: kindOf(d.act), Receiver: d.act.Text})
 			}
 		}
 	}

@@ -6,90 +6,90 @@ import (
 
 func nan() float64 { return math.NaN() }
 
-// An evaluator computes the values of expressions.
-type evaluator struct {
-	wrap  bool                             // a counter that went back has overflowed
-	names func(m *metric) map[int32]string // requests the names of all instances of a metric
+// An Evaluator computes the values of expressions.
+type Evaluator struct {
+	Wrap  bool                             // a counter that went back has overflowed
+	Names func(m *Metric) map[int32]string // requests the names of all instances of a metric
 }
 
-// run evaluates an expression with the values just fetched: first its arguments, then itself.
-func (ev *evaluator) run(x *expr) {
-	if x.inert() {
+// Run evaluates an expression with the values just fetched: first its arguments, then itself.
+func (ev *Evaluator) Run(x *Expr) {
+	if x.Inert() {
 		return
 	}
-	if x.arg1 != nil {
-		ev.run(x.arg1)
+	if x.Arg1 != nil {
+		ev.Run(x.Arg1)
 	}
-	if x.arg2 != nil {
-		ev.run(x.arg2)
+	if x.Arg2 != nil {
+		ev.Run(x.Arg2)
 	}
-	s := step{x: x.cell}
-	if x.arg1 != nil {
-		s.a = x.arg1.cell
+	s := step{x: x.Cell}
+	if x.Arg1 != nil {
+		s.a = x.Arg1.Cell
 	}
-	if x.arg2 != nil {
-		s.b = x.arg2.cell
+	if x.Arg2 != nil {
+		s.b = x.Arg2.Cell
 	}
 	ev.step(s)
 }
 
-// inert reports whether x is not evaluated: it is a constant, a variable, or a mistake that was reported.
-func (x *expr) inert() bool {
-	return x.op == opNone || x.op == opVar || (x.op == opAnd || x.op == opOr) && x.arg2 == nil
+// Inert reports whether x is not evaluated: it is a constant, a variable, or a mistake that was reported.
+func (x *Expr) Inert() bool {
+	return x.Op == OpNone || x.Op == OpVar || (x.Op == OpAnd || x.Op == OpOr) && x.Arg2 == nil
 }
 
 // step evaluates a node whose arguments have their values.
-func (ev *evaluator) step(s step) {
-	if s.x.op == opFetch {
+func (ev *Evaluator) step(s step) {
+	if s.x.Op == OpFetch {
 		ev.fetch(s.x)
 		return
 	}
-	compute(s.x, s.a, s.b)
+	Compute(s.x, s.a, s.b)
 }
 
-// compute sets the newest values of x to those of its operator, given its arguments.
-func compute(x, a, b *cell) {
+// Compute sets the newest values of x to those of its operator, given its arguments.
+func Compute(x, a, b *Cell) {
 	x.rotate()
-	switch x.op {
-	case opAdd, opSub, opMul, opDiv:
+	switch x.Op {
+	case OpAdd, OpSub, OpMul, OpDiv:
 		if x.ready(a, 1, x.one1) && x.ready(b, 1, x.one2) {
-			arithmetic(x.op, x.numbers(0), operand(a), operand(b), x.one1, x.one2)
+			arithmetic(x.Op, x.numbers(0), operand(a), operand(b), x.one1, x.one2)
 			x.have(newer(a, b))
 		}
-	case opEq, opNeq, opLt, opLte, opGt, opGte:
+	case OpEq, OpNeq, OpLt, OpLte, OpGt, OpGte:
 		if x.ready(a, 1, x.one1) && x.ready(b, 1, x.one2) {
-			compare(x.op, x.truth(0), operand(a), operand(b), x.one1, x.one2)
+			compare(x.Op, x.truth(0), operand(a), operand(b), x.one1, x.one2)
 			x.have(newer(a, b))
 		}
-	case opNeg, opInstant:
+	case OpNeg, OpInstant:
 		if x.ready(a, 1, x.one1) {
-			unary(x.op, x.numbers(0), operand(a), x.one1)
-			x.have(a.samples[0].time)
+			unary(x.Op, x.numbers(0), operand(a), x.one1)
+			x.have(a.Samples[0].time)
 		}
-	case opNot:
+	case OpNot:
 		if x.ready(a, 1, x.one1) {
 			not(x.truth(0), a.truth(0), x.one1)
-			x.have(a.samples[0].time)
+			x.have(a.Samples[0].time)
 		}
-	case opAnd:
+	case OpAnd:
 		and.combine(x, a, b)
-	case opOr:
+	case OpOr:
 		or.combine(x, a, b)
-	case opRise, opFall:
+	case OpRise, OpFall:
 		if x.ready(a, 2, x.one1) {
-			edge(x.op, x.truth(0), a.truth(0), a.truth(1), x.one1)
-			x.have(a.samples[0].time)
+			edge(x.Op, x.truth(0), a.truth(0), a.truth(1), x.one1)
+			x.have(a.Samples[0].time)
 		}
-	case opRate:
+	case OpRate:
 		if x.ready(a, 2, x.one1) {
-			change(x.numbers(0), a.numbers(0), a.numbers(1), a.samples[0].time-a.samples[1].time, x.one1)
-			x.have(a.samples[0].time)
+			change(x.numbers(0), a.numbers(0), a.numbers(1), a.Samples[0].time-a.Samples[1].time, x.one1)
+			x.have(a.Samples[0].time)
 		}
-	case opDelay:
+	case OpDelay:
 		delay(x.node, a.node)
-	case opMatch, opNoMatch:
+	case OpMatch, OpNoMatch:
 		match(x.node, a.node, b.node)
-	case opEqText, opNeqText:
+	case OpEqText, OpNeqText:
 		compareText(x.node, a.node, b.node)
 	default:
 		over(x, a, b)
@@ -97,42 +97,42 @@ func compute(x, a, b *cell) {
 }
 
 // newer returns the later of two times.
-func newer(x, y *cell) float64 { return max(x.samples[0].time, y.samples[0].time) }
+func newer(x, y *Cell) float64 { return max(x.Samples[0].time, y.Samples[0].time) }
 
-// verdict returns the value of a condition. It is unknown if there is none, and false if strings were compared
+// Verdict returns the value of a condition. It is unknown if there is none, and false if strings were compared
 // and there were no values.
-func (x *cell) verdict() int8 {
+func (x *Cell) Verdict() int8 {
 	switch {
-	case x.valid == 0:
+	case x.Valid == 0:
 		return isUnknown
-	case x.span == 0:
+	case x.Span == 0:
 		return isFalse
 	}
 	return x.truth(0)[0]
 }
 
 // have records that x has one more sample, of a time.
-func (x *cell) have(time float64) {
-	x.samples[0].time = time
-	x.valid++
+func (x *Cell) have(time float64) {
+	x.Samples[0].time = time
+	x.Valid++
 }
 
 // ready reports whether an argument has a number of samples, with the values that x needs. If not, x is
 // unknown.
-func (x *cell) ready(arg *cell, samples int, one bool) bool {
-	if arg.valid >= samples && x.span > 0 && fits(x, arg, one) {
+func (x *Cell) ready(arg *Cell, samples int, one bool) bool {
+	if arg.Valid >= samples && x.Span > 0 && fits(x, arg, one) {
 		return true
 	}
-	x.valid = 0
+	x.Valid = 0
 	return false
 }
 
 // fits reports whether an argument has the values that a node needs.
-func fits(x, arg *cell, one bool) bool {
+func fits(x, arg *Cell, one bool) bool {
 	if one {
-		return arg.span > 0
+		return arg.Span > 0
 	}
-	return x.span == arg.span
+	return x.Span == arg.Span
 }
 
 // at returns the ith value of a list, or the only one.
@@ -153,16 +153,16 @@ func stride(one bool) int {
 
 // operand returns the numbers of an argument. A truth value counts as 0, 1 or 2, a string as slightly more than
 // 0: pmie reads the bits of its address as a number, and there are rules with "name > 0".
-func operand(x *cell) []float64 {
-	if x.nums != nil {
+func operand(x *Cell) []float64 {
+	if x.Nums != nil {
 		return x.numbers(0)
 	}
-	list := make([]float64, x.span)
-	if x.truths != nil {
+	list := make([]float64, x.Span)
+	if x.Truths != nil {
 		for i, v := range x.truth(0) {
 			list[i] = float64(v)
 		}
-	} else if x.node.texts != nil {
+	} else if x.node.Texts != nil {
 		for i := range list {
 			list[i] = math.SmallestNonzeroFloat64
 		}
@@ -170,51 +170,51 @@ func operand(x *cell) []float64 {
 	return list
 }
 
-func arithmetic(o op, out, a, b []float64, one1, one2 bool) {
+func arithmetic(o Op, out, a, b []float64, one1, one2 bool) {
 	next1, next2 := stride(one1), stride(one2)
 	i, j := 0, 0
 	for k := range out {
 		switch v, w := a[i], b[j]; o {
-		case opAdd:
+		case OpAdd:
 			out[k] = v + w
-		case opSub:
+		case OpSub:
 			out[k] = v - w
-		case opMul:
+		case OpMul:
 			out[k] = v * w
-		case opDiv:
+		case OpDiv:
 			out[k] = v / w
 		}
 		i, j = i+next1, j+next2
 	}
 }
 
-func compare(o op, out []int8, a, b []float64, one1, one2 bool) {
+func compare(o Op, out []int8, a, b []float64, one1, one2 bool) {
 	next1, next2 := stride(one1), stride(one2)
 	i, j := 0, 0
 	for k := range out {
 		is := false
 		switch v, w := a[i], b[j]; o {
-		case opEq:
+		case OpEq:
 			is = v == w
-		case opNeq:
+		case OpNeq:
 			is = v != w
-		case opLt:
+		case OpLt:
 			is = v < w
-		case opLte:
+		case OpLte:
 			is = v <= w
-		case opGt:
+		case OpGt:
 			is = v > w
-		case opGte:
+		case OpGte:
 			is = v >= w
 		}
-		out[k] = truthOf(is)
+		out[k] = TruthOf(is)
 		i, j = i+next1, j+next2
 	}
 }
 
-func unary(o op, out, in []float64, one bool) {
+func unary(o Op, out, in []float64, one bool) {
 	for i := range out {
-		if out[i] = at(in, one, i); o == opNeg {
+		if out[i] = at(in, one, i); o == OpNeg {
 			out[i] = -out[i]
 		}
 	}
@@ -233,7 +233,7 @@ func negated(v int8) int8 {
 	return 1 - v
 }
 
-func truthOf(b bool) int8 {
+func TruthOf(b bool) int8 {
 	if b {
 		return isTrue
 	}
@@ -241,10 +241,10 @@ func truthOf(b bool) int8 {
 }
 
 // edge compares truth values with those of the sample before.
-func edge(o op, out, now, before []int8, one bool) {
+func edge(o Op, out, now, before []int8, one bool) {
 	for i := range out {
 		v, w := at(now, one, i), at(before, one, i)
-		out[i] = truthOf(o == opRise && v > w || o == opFall && v < w)
+		out[i] = TruthOf(o == OpRise && v > w || o == OpFall && v < w)
 	}
 }
 
@@ -256,57 +256,57 @@ func change(out, now, before []float64, seconds float64, one bool) {
 }
 
 // delay takes the values of an earlier sample.
-func delay(x, a *expr) {
-	n := a.times
-	if !x.ready(a.cell, n, x.one1) {
+func delay(x, a *Expr) {
+	n := a.Times
+	if !x.ready(a.Cell, n, x.one1) {
 		return
 	}
-	if a.texts != nil {
-		copy(x.strs(0), a.strs(n-1))
+	if a.Texts != nil {
+		copy(x.Strs(0), a.Strs(n-1))
 	} else {
 		copy(x.numbers(0), a.numbers(n-1))
 	}
-	x.have(a.samples[n-1].time)
+	x.have(a.Samples[n-1].time)
 }
 
-func compareText(x, a, b *expr) {
-	span := func(x *expr) int {
-		if x.sem == semText {
+func compareText(x, a, b *Expr) {
+	span := func(x *Expr) int {
+		if x.Sem == SemText {
 			return 1
 		}
-		return x.span
+		return x.Span
 	}
-	str := func(x *expr, one bool, i int) (string, bool) {
+	str := func(x *Expr, one bool, i int) (string, bool) {
 		switch {
-		case x.sem == semText:
-			return x.text, one || i == 0
-		case x.texts != nil:
-			return at(x.strs(0), one, i), true
+		case x.Sem == SemText:
+			return x.Text, one || i == 0
+		case x.Texts != nil:
+			return at(x.Strs(0), one, i), true
 		}
 		return "", false
 	}
-	ok := a.valid > 0 && b.valid > 0
+	ok := a.Valid > 0 && b.Valid > 0
 	switch {
 	case x.one1 && x.one2:
-		ok = ok && x.span == span(a) && x.span == span(b)
+		ok = ok && x.Span == span(a) && x.Span == span(b)
 	case x.one1:
-		ok = ok && x.span == span(b)
+		ok = ok && x.Span == span(b)
 	case x.one2:
-		ok = ok && x.span == span(a)
+		ok = ok && x.Span == span(a)
 	default:
-		ok = ok && x.span == a.span && x.span == b.span
+		ok = ok && x.Span == a.Span && x.Span == b.Span
 	}
 	if !ok {
-		x.valid = 0
+		x.Valid = 0
 		return
 	}
 	out := x.truth(0)
 	for i := range out {
 		v, ok1 := str(a, x.one1, i)
 		w, ok2 := str(b, x.one2, i)
-		out[i] = truthOf(ok1 && ok2 && (v == w) == (x.op == opEqText))
+		out[i] = TruthOf(ok1 && ok2 && (v == w) == (x.Op == OpEqText))
 	}
-	x.have(newer(a.cell, b.cell))
+	x.have(newer(a.Cell, b.Cell))
 }
 
 // A connective combines two truth values. If one of them is decisive, its result is
@@ -336,14 +336,14 @@ func (c connective) one(a int8) int8 {
 }
 
 // combine evaluates x, of whose arguments one may be unknown.
-func (c connective) combine(x, a, b *cell) {
-	if x.span == 0 {
-		x.valid = 0
+func (c connective) combine(x, a, b *Cell) {
+	if x.Span == 0 {
+		x.Valid = 0
 		return
 	}
 	out := x.truth(0)
-	ok1 := a.valid > 0 && a.truths != nil && fits(x, a, x.one1)
-	ok2 := b.valid > 0 && b.truths != nil && fits(x, b, x.one2)
+	ok1 := a.Valid > 0 && a.Truths != nil && fits(x, a, x.one1)
+	ok2 := b.Valid > 0 && b.Truths != nil && fits(x, b, x.one2)
 	switch {
 	case ok1 && ok2:
 		v, w := a.truth(0), b.truth(0)
@@ -353,12 +353,12 @@ func (c connective) combine(x, a, b *cell) {
 		x.have(newer(a, b))
 	case ok1:
 		c.alone(out, a.truth(0), x.one1, x.one1 && x.one2)
-		x.have(a.samples[0].time)
+		x.have(a.Samples[0].time)
 	case ok2:
 		c.alone(out, b.truth(0), x.one2, x.one1 && x.one2)
-		x.have(b.samples[0].time)
+		x.have(b.Samples[0].time)
 	default:
-		x.valid = 0
+		x.Valid = 0
 	}
 }
 
@@ -375,40 +375,40 @@ func (c connective) alone(out, in []int8, one, both bool) {
 
 // match evaluates a node that looks at the names of instances. Its values are unknown, not missing, if its
 // argument has no values.
-func match(x, a, pattern *expr) {
-	x.samples[0].time = a.samples[0].time
-	if a.span == 0 || x.span < a.span {
-		x.valid = 0
+func match(x, a, pattern *Expr) {
+	x.Samples[0].time = a.Samples[0].time
+	if a.Span == 0 || x.Span < a.Span {
+		x.Valid = 0
 		return
 	}
 	in, out := a.truth(0), x.truth(0)
 	hits := x.matching(a, pattern)
 	for i := range in {
-		if a.valid == 0 {
+		if a.Valid == 0 {
 			out[i] = isUnknown
 			continue
 		}
-		out[i] = truthOf(i < len(hits) && hits[i] && in[i] != isFalse)
+		out[i] = TruthOf(i < len(hits) && hits[i] && in[i] != isFalse)
 	}
-	x.valid++
+	x.Valid++
 }
 
 // matching returns for which instances of its argument x is true, if they match.
-func (x *expr) matching(a, pattern *expr) []bool {
-	if a.metrics == nil || x.insts <= 0 {
+func (x *Expr) matching(a, pattern *Expr) []bool {
+	if a.Metrics == nil || x.Insts <= 0 {
 		return nil
 	}
 	changes := 1
-	for _, m := range a.metrics.list {
-		changes += m.changes
+	for _, m := range a.Metrics.List {
+		changes += m.Changes
 	}
 	if x.hitsOf == changes {
 		return x.hits
 	}
 	x.hits, x.hitsOf = x.hits[:0], changes
-	for _, m := range a.metrics.list {
-		for i := range max(m.count, 0) {
-			hit := m.names != nil && pattern.pattern.MatchString(m.names[i]) == (x.op == opMatch)
+	for _, m := range a.Metrics.List {
+		for i := range max(m.Count, 0) {
+			hit := m.Names != nil && pattern.Pattern.MatchString(m.Names[i]) == (x.Op == OpMatch)
 			x.hits = append(x.hits, hit)
 		}
 	}
@@ -417,56 +417,56 @@ func (x *expr) matching(a, pattern *expr) []bool {
 
 // over evaluates a node that reduces the values of a domain to one. Without instances a
 // quantifier is unknown, and an aggregate has no value.
-func over(x, a, b *cell) {
-	time := a.samples[0].time
-	first := x.samples[0].at
-	known, all := a.truths != nil, len(a.truths)
-	if x.op.numeric() {
-		known, all = a.nums != nil, len(a.nums)
+func over(x, a, b *Cell) {
+	time := a.Samples[0].time
+	first := x.Samples[0].at
+	known, all := a.Truths != nil, len(a.Truths)
+	if x.Op.numeric() {
+		known, all = a.Nums != nil, len(a.Nums)
 	}
-	if a.valid == 0 || !known {
-		x.valid = 0
+	if a.Valid == 0 || !known {
+		x.Valid = 0
 		return
 	}
-	from := min(a.samples[0].at, all)
-	d, _ := x.op.domain()
+	from := min(a.Samples[0].at, all)
+	d, _ := x.Op.domain()
 	switch d {
-	case overHosts:
-		if a.hosts <= 0 || all-from < a.hosts {
-			x.valid = 0
+	case OverHosts:
+		if a.Hosts <= 0 || all-from < a.Hosts {
+			x.Valid = 0
 			return
 		}
-		reduce(x, a, b, first, from, 1, a.hosts)
-	case overSamples:
+		reduce(x, a, b, first, from, 1, a.Hosts)
+	case OverSamples:
 		// All samples, in their stored order.
-		n := a.times
-		if n <= 0 || a.valid < n || x.span == 0 {
-			x.valid = 0
+		n := a.Times
+		if n <= 0 || a.Valid < n || x.Span == 0 {
+			x.Valid = 0
 			return
 		}
-		for i := range x.span {
-			reduce(x, a, b, first+i, i, x.span, n)
+		for i := range x.Span {
+			reduce(x, a, b, first+i, i, x.Span, n)
 		}
-	case overInstances:
-		if x.hosts == 0 {
-			x.valid = 0
+	case OverInstances:
+		if x.Hosts == 0 {
+			x.Valid = 0
 			return
 		}
 		hosts := 1
-		if abs(x.hosts) != 1 {
-			hosts = len(x.metrics.list)
+		if Abs(x.Hosts) != 1 {
+			hosts = len(x.Metrics.List)
 		}
 		for i := range hosts {
-			n := a.insts
-			if abs(x.hosts) != 1 {
-				n = x.metrics.list[i].count
+			n := a.Insts
+			if Abs(x.Hosts) != 1 {
+				n = x.Metrics.List[i].Count
 			}
 			if n < 1 || all-from < n {
-				if x.truths == nil {
-					x.valid = 0
+				if x.Truths == nil {
+					x.Valid = 0
 					return
 				}
-				x.truths[first+i] = isUnknown
+				x.Truths[first+i] = isUnknown
 				break
 			}
 			reduce(x, a, b, first+i, from, 1, n)
@@ -478,41 +478,41 @@ func over(x, a, b *cell) {
 
 // reduce sets the value of x at an index to that of n values of its argument: those from an index on, each
 // so far apart.
-func reduce(x, a, b *cell, at, from, each, n int) {
-	switch o := x.op; {
+func reduce(x, a, b *Cell, at, from, each, n int) {
+	switch o := x.Op; {
 	case o.numeric():
-		x.nums[at] = aggregated(o, a.nums[from:], each, n)
-	case o >= opCount:
-		x.nums[at] = counted(a.truths[from:], each, n)
-	case o >= opPercent:
-		x.truths[at] = shareOf(b.nums[0], a.truths[from:], each, n)
-	case o >= opSome:
-		x.truths[at] = someOf(a.truths[from:], each, n)
+		x.Nums[at] = aggregated(o, a.Nums[from:], each, n)
+	case o >= OpCount:
+		x.Nums[at] = counted(a.Truths[from:], each, n)
+	case o >= OpPercent:
+		x.Truths[at] = shareOf(b.Nums[0], a.Truths[from:], each, n)
+	case o >= OpSome:
+		x.Truths[at] = someOf(a.Truths[from:], each, n)
 	default:
-		x.truths[at] = allOf(a.truths[from:], each, n)
+		x.Truths[at] = allOf(a.Truths[from:], each, n)
 	}
 }
 
 // aggregated returns the sum, the average or an extreme of n numbers, depending on the
 // operator.
-func aggregated(o op, list []float64, each, n int) float64 {
+func aggregated(o Op, list []float64, each, n int) float64 {
 	a := list[0]
-	kind := o - (o-opSum)%3
+	kind := o - (o-OpSum)%3
 	for i := 1; i < n; i++ {
 		switch v := list[i*each]; kind {
-		case opSum, opAvg:
+		case OpSum, OpAvg:
 			a += v
-		case opMax:
+		case OpMax:
 			if v > a {
 				a = v
 			}
-		case opMin:
+		case OpMin:
 			if v < a {
 				a = v
 			}
 		}
 	}
-	if kind == opAvg {
+	if kind == OpAvg {
 		a /= float64(n)
 	}
 	return a
@@ -535,7 +535,7 @@ func shareOf(share float64, list []int8, each, n int) int8 {
 	for i := range n {
 		a += int(list[i*each])
 	}
-	return truthOf(a >= int(0.5+share*float64(n)))
+	return TruthOf(a >= int(0.5+share*float64(n)))
 }
 
 func allOf(list []int8, each, n int) int8 {

@@ -6,88 +6,88 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A sem is the kind of a value: the semantics of a metric, or the type of another value.
-type sem uint8
+// A Sem is the kind of a value: the semantics of a metric, or the type of another value.
+type Sem uint8
 
 const (
-	semUnknown sem = iota // not known yet
-	semInstant
-	semDiscrete
-	semVar     // a number that changes
-	semNumber  // a constant
-	semTruth   // true, false or unknown
-	semText    // a constant string
-	semPattern // a regular expression
+	SemUnknown Sem = iota // not known yet
+	SemInstant
+	SemDiscrete
+	SemVar     // a number that changes
+	SemNumber  // a constant
+	SemTruth   // true, false or unknown
+	SemText    // a constant string
+	SemPattern // a regular expression
 )
 
-// none is the size of a dimension that an expression does not have.
-const none = -1
+// None is the size of a dimension that an expression does not have.
+const None = -1
 
-// An expr is a node of an expression and the values that it had last. Values of one
+// An Expr is a node of an expression and the values that it had last. Values of one
 // sample are contiguous: those of the instances of the first host, then of the second.
 //
 // A dimension is less than 0 where there is one value for all of it; insts is 0 where
 // instances are not available.
-type expr struct {
-	*cell
+type Expr struct {
+	*Cell
 
-	arg1, arg2 *expr
-	parent     *expr
-	same       *expr // the node that has the values of this one while there is a plan
-	units      bool  // known
-	nvals      int   // of all samples
-	texts      []string
+	Arg1, Arg2 *Expr
+	Parent     *Expr
+	same       *Expr // the node that has the values of this one while there is a plan
+	Units      bool  // known
+	Nvals      int   // of all samples
+	Texts      []string
 
-	unit    pcp.Units // of a constant
-	pattern *regexp.Regexp
+	Unit    pcp.Units // of a constant
+	Pattern *regexp.Regexp
 	hits    []bool   // which instances match
 	hitsOf  int      // the changes of instances that hits are of, 0 if there are none
-	text    string   // of a constant; the name of a variable; the receiver of an action
-	args    []string // of an action, apart
-	pass    uint64   // the evaluation in which a rule was last looked at
-	syslog  *syslog  // where an action's text goes
-	last    float64  // when an action ran, 0 for never
+	Text    string   // of a constant; the name of a variable; the receiver of an action
+	Args    []string // of an action, apart
+	Pass    uint64   // the evaluation in which a rule was last looked at
+	Syslog  *Syslog  // where an action's text goes
+	Last    float64  // when an action ran, 0 for never
 }
 
-// A cell is the part of a node that each evaluation reads. The cells of a plan are contiguous, in the order of
+// A Cell is the part of a node that each evaluation reads. The cells of a plan are contiguous, in the order of
 // its steps: of a thousand rules a processor's caches hold only a part.
-type cell struct {
-	op         op
+type Cell struct {
+	Op         Op
 	kind       fetchKind // of a fetch
-	sem        sem
+	Sem        Sem
 	one1, one2 bool // the argument always has one value
 	rates      int8 // the result of rated, unknown until it is called
-	valid      int  // samples that have values, the newest first
-	span       int  // values of a sample
-	nums       []float64
-	samples    []sample
-	truths     []int8
+	Valid      int  // samples that have values, the newest first
+	Span       int  // values of a sample
+	Nums       []float64
+	Samples    []sample
+	Truths     []int8
 	inline     struct { // for one value of one sample, without a separate allocation
 		sample [1]sample
 		num    [1]float64
 		truth  [1]int8
 	}
 
-	metrics             *metrics
-	node                *expr
-	hosts, insts, times int
+	Metrics             *Metrics
+	node                *Expr
+	Hosts, Insts, Times int
 	_                   [3]uint64 // three lines of a cache
 }
 
 // move moves the cell of x.
-func (x *expr) move(to *cell) {
-	from := x.cell
+func (x *Expr) move(to *Cell) {
+	from := x.Cell
 	*to = *from
-	if len(from.samples) == 1 {
-		to.samples = to.inline.sample[:]
+	if len(from.Samples) == 1 {
+		to.Samples = to.inline.sample[:]
 	}
-	if len(from.nums) == 1 && &from.nums[0] == &from.inline.num[0] {
-		to.nums = to.inline.num[:]
+	if len(from.Nums) == 1 && &from.Nums[0] == &from.inline.num[0] {
+		to.Nums = to.inline.num[:]
 	}
-	if len(from.truths) == 1 && &from.truths[0] == &from.inline.truth[0] {
-		to.truths = to.inline.truth[:]
+	if len(from.Truths) == 1 && &from.Truths[0] == &from.inline.truth[0] {
+		to.Truths = to.inline.truth[:]
 	}
-	x.cell = to
+	x.Cell = to
 }
 
 // A sample has the index of the values of a sample, and their time.
@@ -96,136 +96,136 @@ type sample struct {
 	time float64
 }
 
-// metrics are the metrics of a fetch, one for each host. Nodes above share the pointer:
+// Metrics are the metrics of a fetch, one for each host. Nodes above share the pointer:
 // sharing it means that their values are for the same instances.
-type metrics struct {
-	list []*metric
+type Metrics struct {
+	List []*Metric
 }
 
-func (m *metrics) first() *metric { return m.list[0] }
+func (m *Metrics) First() *Metric { return m.List[0] }
 
 // strings reports whether the values of x are those of a metric of strings.
-func (x *expr) strings() bool {
-	return (x.op == opFetch || x.op == opDelay) && x.metrics != nil && x.metrics.first().desc.Type == pcp.TypeString
+func (x *Expr) strings() bool {
+	return (x.Op == OpFetch || x.Op == OpDelay) && x.Metrics != nil && x.Metrics.First().Desc.Type == pcp.TypeString
 }
 
-// newExpr returns a node above its arguments.
-func newExpr(o op, arg1, arg2 *expr, hosts, insts, times, samples int, s sem) *expr {
+// NewExpr returns a node above its arguments.
+func NewExpr(o Op, arg1, arg2 *Expr, hosts, insts, times, samples int, s Sem) *Expr {
 	whole := &struct {
-		expr
-		cell
-	}{expr: expr{arg1: arg1, arg2: arg2}}
-	x := &whole.expr
-	x.cell = &whole.cell
-	x.op, x.sem, x.node = o, s, x
-	x.hosts, x.insts, x.times = hosts, insts, times
+		Expr
+		Cell
+	}{Expr: Expr{Arg1: arg1, Arg2: arg2}}
+	x := &whole.Expr
+	x.Cell = &whole.Cell
+	x.Op, x.Sem, x.node = o, s, x
+	x.Hosts, x.Insts, x.Times = hosts, insts, times
 	x.sampled(samples)
 	if arg1 != nil {
-		arg1.parent = x
-		x.metrics = primary(arg1, arg2).metrics
+		arg1.Parent = x
+		x.Metrics = Primary(arg1, arg2).Metrics
 	}
 	if arg2 != nil {
-		arg2.parent = x
+		arg2.Parent = x
 	}
-	x.units = s == semVar || s == semNumber || s == semTruth || s == semText || s == semPattern
+	x.Units = s == SemVar || s == SemNumber || s == SemTruth || s == SemText || s == SemPattern
 	x.reshape()
 	return x
 }
 
 // sampled makes x keep a number of samples, without values.
-func (x *expr) sampled(n int) {
+func (x *Expr) sampled(n int) {
 	if n == 1 {
 		x.inline.sample[0] = sample{}
-		x.samples = x.inline.sample[:]
+		x.Samples = x.inline.sample[:]
 		return
 	}
-	x.samples = make([]sample, n)
+	x.Samples = make([]sample, n)
 }
 
 // reshape allocates the values for the present dimensions.
-func (x *expr) reshape() {
-	x.span = x.insts
-	if x.insts < 0 {
-		x.span = abs(x.hosts)
+func (x *Expr) reshape() {
+	x.Span = x.Insts
+	if x.Insts < 0 {
+		x.Span = Abs(x.Hosts)
 	}
-	x.nvals = x.span * len(x.samples)
-	x.room()
+	x.Nvals = x.Span * len(x.Samples)
+	x.Room()
 }
 
-// room allocates the values of all samples.
-func (x *expr) room() {
-	x.nums, x.truths, x.texts = nil, nil, nil
+// Room allocates the values of all samples.
+func (x *Expr) Room() {
+	x.Nums, x.Truths, x.Texts = nil, nil, nil
 	switch {
-	case x.sem == semTruth && x.nvals == 1:
+	case x.Sem == SemTruth && x.Nvals == 1:
 		x.inline.truth[0] = 0
-		x.truths = x.inline.truth[:]
-	case x.sem == semTruth:
-		x.truths = make([]int8, x.nvals)
-	case x.sem == semText:
+		x.Truths = x.inline.truth[:]
+	case x.Sem == SemTruth:
+		x.Truths = make([]int8, x.Nvals)
+	case x.Sem == SemText:
 	case x.strings():
-		x.texts = make([]string, x.nvals)
-	case x.nvals == 1:
+		x.Texts = make([]string, x.Nvals)
+	case x.Nvals == 1:
 		x.inline.num[0] = 0
-		x.nums = x.inline.num[:]
+		x.Nums = x.inline.num[:]
 	default:
-		x.nums = make([]float64, x.nvals)
+		x.Nums = make([]float64, x.Nvals)
 	}
-	for i := range x.samples {
-		x.samples[i].at = i * x.span
+	for i := range x.Samples {
+		x.Samples[i].at = i * x.Span
 	}
 }
 
-func abs(n int) int { return max(n, -n) }
+func Abs(n int) int { return max(n, -n) }
 
 // numbers returns the numbers of a sample, the newest being 0.
-func (x *cell) numbers(sample int) []float64 {
-	at := x.samples[sample].at
-	return x.nums[at : at+x.span]
+func (x *Cell) numbers(sample int) []float64 {
+	at := x.Samples[sample].at
+	return x.Nums[at : at+x.Span]
 }
 
 // truth returns the truth values of a sample.
-func (x *cell) truth(sample int) []int8 {
-	at := x.samples[sample].at
-	return x.truths[at : at+x.span]
+func (x *Cell) truth(sample int) []int8 {
+	at := x.Samples[sample].at
+	return x.Truths[at : at+x.Span]
 }
 
-// strs returns the strings of a sample.
-func (x *expr) strs(sample int) []string {
-	at := x.samples[sample].at
-	return x.texts[at : at+x.span]
+// Strs returns the strings of a sample.
+func (x *Expr) Strs(sample int) []string {
+	at := x.Samples[sample].at
+	return x.Texts[at : at+x.Span]
 }
 
 // rotate makes the slot of the oldest sample that of the newest.
-func (x *cell) rotate() {
-	n := len(x.samples) - 1
+func (x *Cell) rotate() {
+	n := len(x.Samples) - 1
 	if n < 1 {
 		return
 	}
-	oldest := x.samples[n].at
-	copy(x.samples[1:], x.samples[:n])
-	x.samples[0].at = oldest
+	oldest := x.Samples[n].at
+	copy(x.Samples[1:], x.Samples[:n])
+	x.Samples[0].at = oldest
 }
 
-// keep makes x keep more samples.
-func (x *expr) keep(samples int) {
-	if len(x.samples) == samples {
+// Keep makes x keep more samples.
+func (x *Expr) Keep(samples int) {
+	if len(x.Samples) == samples {
 		return
 	}
 	x.sampled(samples)
-	x.nvals = x.span * samples
-	x.valid = 0
-	x.room()
+	x.Nvals = x.Span * samples
+	x.Valid = 0
+	x.Room()
 }
 
-// primary returns the argument that determines the dimensions of a node.
-func primary(arg1, arg2 *expr) *expr {
-	varied := func(x *expr) bool {
-		return x.metrics != nil && (x.hosts != none || x.insts != none || x.times != none)
+// Primary returns the argument that determines the dimensions of a node.
+func Primary(arg1, arg2 *Expr) *Expr {
+	varied := func(x *Expr) bool {
+		return x.Metrics != nil && (x.Hosts != None || x.Insts != None || x.Times != None)
 	}
 	switch {
-	case arg2 == nil || arg1.nvals > 1:
+	case arg2 == nil || arg1.Nvals > 1:
 		return arg1
-	case arg2.nvals > 1:
+	case arg2.Nvals > 1:
 		return arg2
 	case varied(arg1):
 		return arg1
@@ -236,158 +236,158 @@ func primary(arg1, arg2 *expr) *expr {
 }
 
 // inherit takes semantics and instances from the arguments, and passes them on.
-func (x *expr) inherit() {
+func (x *Expr) inherit() {
 	up := false
-	arg := primary(x.arg1, x.arg2)
-	if x.sem == semUnknown {
+	arg := Primary(x.Arg1, x.Arg2)
+	if x.Sem == SemUnknown {
 		switch {
-		case x.arg2 == nil:
-			if x.arg1.sem != semUnknown {
-				up, x.sem = true, x.arg1.sem
+		case x.Arg2 == nil:
+			if x.Arg1.Sem != SemUnknown {
+				up, x.Sem = true, x.Arg1.Sem
 			}
-		case x.arg1.sem != semUnknown && x.arg2.sem != semUnknown:
-			up, x.sem = true, arg.sem
+		case x.Arg1.Sem != SemUnknown && x.Arg2.Sem != SemUnknown:
+			up, x.Sem = true, arg.Sem
 		default:
 			return
 		}
 	}
-	if !x.units && x.arg1.units && (x.arg2 == nil || x.arg2.units) {
-		up, x.units = true, true
+	if !x.Units && x.Arg1.Units && (x.Arg2 == nil || x.Arg2.Units) {
+		up, x.Units = true, true
 	}
-	if x.insts != none && x.insts != arg.insts {
+	if x.Insts != None && x.Insts != arg.Insts {
 		up = true
-		x.insts = arg.insts
-		x.valid = 0
+		x.Insts = arg.Insts
+		x.Valid = 0
 		x.reshape()
 	}
-	if up && x.parent != nil {
-		x.parent.inherit()
+	if up && x.Parent != nil {
+		x.Parent.inherit()
 	}
 }
 
-// instances takes semantics and instances from the metrics of a fetch, and passes them
+// Instances takes semantics and instances from the metrics of a fetch, and passes them
 // on.
-func (x *expr) instances() {
-	if x.sem == semUnknown {
-		for _, m := range x.metrics.list {
-			if s := m.desc.Sem; s != 0 {
-				x.units = true
-				if x.sem = semInstant; s == pcp.SemDiscrete {
-					x.sem = semDiscrete
+func (x *Expr) Instances() {
+	if x.Sem == SemUnknown {
+		for _, m := range x.Metrics.List {
+			if s := m.Desc.Sem; s != 0 {
+				x.Units = true
+				if x.Sem = SemInstant; s == pcp.SemDiscrete {
+					x.Sem = SemDiscrete
 				}
 				break
 			}
 		}
 	}
-	n := none
-	for _, m := range x.metrics.list {
-		if len := m.count; len >= 0 {
+	n := None
+	for _, m := range x.Metrics.List {
+		if len := m.Count; len >= 0 {
 			n = max(n, 0) + len
 		}
 	}
-	up := x.insts != n
+	up := x.Insts != n
 	if up {
-		x.insts = n
-		x.valid = 0
+		x.Insts = n
+		x.Valid = 0
 		x.reshape()
 	}
-	if p := x.parent; p != nil && (up || !p.units && x.units) {
+	if p := x.Parent; p != nil && (up || !p.Units && x.Units) {
 		p.inherit()
 	}
 }
 
-// refit gives a fetch, and the nodes above it, the dimensions that they would have if the expression
+// Refit gives a fetch, and the nodes above it, the dimensions that they would have if the expression
 // were made now: a metric was not known when the expression was made.
-func (x *expr) refit() {
-	x.instances()
+func (x *Expr) Refit() {
+	x.Instances()
 	x.retype()
-	x.settle()
-	for x = x.parent; x != nil && x.op.computes(); x = x.parent {
-		arg := primary(x.arg1, x.arg2)
-		x.metrics = arg.metrics
-		n := arg.insts
-		if d, ok := x.op.domain(); ok && d != overSamples {
-			n = none
+	x.Settle()
+	for x = x.Parent; x != nil && x.Op.computes(); x = x.Parent {
+		arg := Primary(x.Arg1, x.Arg2)
+		x.Metrics = arg.Metrics
+		n := arg.Insts
+		if d, ok := x.Op.domain(); ok && d != OverSamples {
+			n = None
 		}
-		if x.insts != n {
-			x.insts = n
-			x.valid = 0
+		if x.Insts != n {
+			x.Insts = n
+			x.Valid = 0
 			x.reshape()
 		}
 		x.retype()
-		x.settle()
+		x.Settle()
 	}
 }
 
 // retype allocates strings in place of numbers, or the other way round.
-func (x *expr) retype() {
-	if (x.op == opFetch || x.op == opDelay) && x.strings() != (x.texts != nil) {
-		x.valid = 0
-		x.room()
+func (x *Expr) retype() {
+	if (x.Op == OpFetch || x.Op == OpDelay) && x.strings() != (x.Texts != nil) {
+		x.Valid = 0
+		x.Room()
 	}
 }
 
-// unknown forgets all values below x.
-func (x *expr) unknown() {
-	if x.op == opNone || x.op == opVar {
+// Unknown forgets all values below x.
+func (x *Expr) Unknown() {
+	if x.Op == OpNone || x.Op == OpVar {
 		return
 	}
-	for _, arg := range []*expr{x.arg1, x.arg2} {
-		if arg != nil && x.op != actArgument {
-			arg.unknown()
+	for _, arg := range []*Expr{x.Arg1, x.Arg2} {
+		if arg != nil && x.Op != ActArgument {
+			arg.Unknown()
 		}
 	}
-	x.valid = 0
-	for i := range x.truths {
-		x.truths[i] = isUnknown
+	x.Valid = 0
+	for i := range x.Truths {
+		x.Truths[i] = isUnknown
 	}
-	for i := range x.nums {
-		x.nums[i] = nan()
+	for i := range x.Nums {
+		x.Nums[i] = nan()
 	}
 }
 
-// restart resets the state below x: no counter was seen before, and no action was done.
-func (x *expr) restart() {
-	if x.op == opFetch {
-		for _, m := range x.metrics.list {
-			m.before = 0
+// Restart resets the state below x: no counter was seen before, and no action was done.
+func (x *Expr) Restart() {
+	if x.Op == OpFetch {
+		for _, m := range x.Metrics.List {
+			m.Before = 0
 		}
 		return
 	}
-	x.last = 0
-	for _, arg := range []*expr{x.arg1, x.arg2} {
-		if arg != nil && x.op != actArgument {
-			arg.restart()
+	x.Last = 0
+	for _, arg := range []*Expr{x.Arg1, x.Arg2} {
+		if arg != nil && x.Op != ActArgument {
+			arg.Restart()
 		}
 	}
 }
 
 // single reports whether an argument always has one value.
-func single(x *expr) bool {
+func single(x *Expr) bool {
 	switch {
-	case x.op.aggregate() && !x.op.ofSamples() && x.span <= 1:
+	case x.Op.Aggregate() && !x.Op.ofSamples() && x.Span <= 1:
 		return true
-	case x.span == 1:
-		if x.metrics == nil {
+	case x.Span == 1:
+		if x.Metrics == nil {
 			return true
 		}
-		m := x.metrics.first()
-		return m.desc.InDom == pcp.InDomNull && m.ready || m.named > 0
+		m := x.Metrics.First()
+		return m.Desc.InDom == pcp.InDomNull && m.Ready || m.Named > 0
 	}
-	return x.sem == semText
+	return x.Sem == SemText
 }
 
-// settle sets what x needs to know of its arguments and metrics when it is evaluated.
-func (x *expr) settle() {
-	x.one1 = x.arg1 != nil && single(x.arg1)
-	x.one2 = x.arg2 != nil && single(x.arg2)
+// Settle sets what x needs to know of its arguments and metrics when it is evaluated.
+func (x *Expr) Settle() {
+	x.one1 = x.Arg1 != nil && single(x.Arg1)
+	x.one2 = x.Arg2 != nil && single(x.Arg2)
 	x.rates = ratesUnknown
 	x.hits, x.hitsOf = nil, 0
-	if x.op == opFetch {
-		switch m := x.metrics.first(); {
-		case m.desc.InDom == pcp.InDomNull || m.conv == 0:
+	if x.Op == OpFetch {
+		switch m := x.Metrics.First(); {
+		case m.Desc.InDom == pcp.InDomNull || m.Conv == 0:
 			x.kind = fetchOne
-		case m.named == 0:
+		case m.Named == 0:
 			x.kind = fetchAll
 		default:
 			x.kind = fetchNamed
@@ -395,8 +395,8 @@ func (x *expr) settle() {
 	}
 }
 
-// syslog describes a message for the system log.
-type syslog struct {
-	priority int
-	tag      string
+// Syslog describes a message for the system log.
+type Syslog struct {
+	Priority int
+	Tag      string
 }

@@ -12,7 +12,7 @@ const (
 )
 
 // rated reports whether the values of a counter must become rates.
-func rated(x *cell) bool {
+func rated(x *Cell) bool {
 	if x.rates == ratesUnknown {
 		x.rates = ratesNo
 		if isRated(x.node) {
@@ -22,34 +22,34 @@ func rated(x *cell) bool {
 	return x.rates == ratesYes
 }
 
-func isRated(x *expr) bool {
-	if x.metrics.first().desc.Sem != pcp.SemCounter {
+func isRated(x *Expr) bool {
+	if x.Metrics.First().Desc.Sem != pcp.SemCounter {
 		return false
 	}
-	return isCounted(x)
+	return IsCounted(x)
 }
 
 // take stores values of a metric: n from the kth on.
-func (x *cell) take(m *metric, k, n, at int) {
-	if x.nums != nil {
+func (x *Cell) take(m *Metric, k, n, at int) {
+	if x.Nums != nil {
 		copy(x.numbers(0)[at:at+n], m.from.numbers()[k:])
 		return
 	}
-	for i, v := range m.from.set.Values[k : k+n] {
-		x.node.strs(0)[at+i], _ = v.As(m.desc.Type).Text()
+	for i, v := range m.from.Set.Values[k : k+n] {
+		x.node.Strs(0)[at+i], _ = v.As(m.Desc.Type).Text()
 	}
 }
 
 // makeRates makes rates of n counters of a metric, whose values begin at index at.
-func (ev *evaluator) makeRates(x *cell, m *metric, at, n int) {
+func (ev *Evaluator) makeRates(x *Cell, m *Metric, at, n int) {
 	wrap := 0.0
-	if ev.wrap {
+	if ev.Wrap {
 		wrap = m.wraps()
 	}
-	if !rates(x.numbers(0)[at:at+n], m.last, m.time-m.before, wrap) || m.before == 0 {
-		x.valid = 0
+	if !rates(x.numbers(0)[at:at+n], m.Last, m.time-m.Before, wrap) || m.Before == 0 {
+		x.Valid = 0
 	}
-	m.before = m.time
+	m.Before = m.time
 }
 
 // rates makes rates of counters, given their values delta seconds before. It reports
@@ -73,10 +73,10 @@ func rates(nums, last []float64, delta, wrap float64) bool {
 }
 
 // missing records that a metric has no values from now on.
-func (x *cell) missing(from int) {
-	x.valid = 0
-	for _, m := range x.metrics.list[from:] {
-		m.before = 0
+func (x *Cell) missing(from int) {
+	x.Valid = 0
+	for _, m := range x.Metrics.List[from:] {
+		m.Before = 0
 	}
 }
 
@@ -90,7 +90,7 @@ const (
 )
 
 // fetch takes the values of a metric that were fetched.
-func (ev *evaluator) fetch(x *cell) {
+func (ev *Evaluator) fetch(x *Cell) {
 	x.rotate()
 	latest := 0.0
 	switch x.kind {
@@ -102,44 +102,44 @@ func (ev *evaluator) fetch(x *cell) {
 		latest = ev.fetchNamed(x)
 	}
 	if latest > 0 {
-		x.samples[0].time = latest
+		x.Samples[0].time = latest
 	}
 }
 
 // fetchOne returns the time of the values, as do fetchAll and fetchNamed, and 0 if some are missing.
-func (ev *evaluator) fetchOne(x *cell) (latest float64) {
-	x.valid++
+func (ev *Evaluator) fetchOne(x *Cell) (latest float64) {
+	x.Valid++
 	rates := rated(x)
-	for i, m := range x.metrics.list {
-		if len(m.values()) != 1 || i >= x.span {
+	for i, m := range x.Metrics.List {
+		if len(m.values()) != 1 || i >= x.Span {
 			x.missing(i)
 			return 0
 		}
 		x.take(m, 0, 1, i)
 		if rates {
-			ev.makeRates(x, m, i, min(1, len(m.last)))
+			ev.makeRates(x, m, i, min(1, len(m.Last)))
 		}
 		latest = max(latest, m.time)
 	}
 	return latest
 }
 
-func (ev *evaluator) fetchAll(x *cell) (latest float64) {
+func (ev *Evaluator) fetchAll(x *Cell) (latest float64) {
 	changed := false
-	for _, m := range x.metrics.list {
+	for _, m := range x.Metrics.List {
 		if ev.changedInstances(m) {
 			changed = true
-			m.before = 0
+			m.Before = 0
 		}
 	}
 	if changed {
-		x.node.instances()
+		x.node.Instances()
 	}
-	x.valid++
+	x.Valid++
 	rates := rated(x)
 	at := 0
-	for _, m := range x.metrics.list {
-		n := max(m.count, 0)
+	for _, m := range x.Metrics.List {
+		n := max(m.Count, 0)
 		if n > 0 {
 			x.take(m, 0, n, at)
 		}
@@ -152,22 +152,22 @@ func (ev *evaluator) fetchAll(x *cell) (latest float64) {
 	return latest
 }
 
-func (ev *evaluator) fetchNamed(x *cell) (latest float64) {
-	x.valid++
+func (ev *Evaluator) fetchNamed(x *Cell) (latest float64) {
+	x.Valid++
 	rates := rated(x)
 	at := 0
-	for i, m := range x.metrics.list {
+	for i, m := range x.Metrics.List {
 		if m.values() == nil {
 			x.missing(i)
 			return 0
 		}
-		n := max(m.count, 0)
-		if !m.find() || at+n > x.span {
-			x.valid = 0
-			m.before = 0
+		n := max(m.Count, 0)
+		if !m.find() || at+n > x.Span {
+			x.Valid = 0
+			m.Before = 0
 			return 0
 		}
-		if x.nums != nil {
+		if x.Nums != nil {
 			to, from := x.numbers(0)[at:], m.from.numbers()
 			for j, k := range m.picked {
 				to[j] = from[k]
@@ -186,10 +186,10 @@ func (ev *evaluator) fetchNamed(x *cell) (latest float64) {
 	return latest
 }
 
-// isCounted reports whether counters become rates where x is.
-func isCounted(x *expr) bool {
-	for p := x.parent; p != nil; p = p.parent {
-		if p.op == opInstant {
+// IsCounted reports whether counters become rates where x is.
+func IsCounted(x *Expr) bool {
+	for p := x.Parent; p != nil; p = p.Parent {
+		if p.Op == OpInstant {
 			return false
 		}
 	}

@@ -26,9 +26,9 @@ type host struct {
 	c          *pmapi.Context
 	down       bool
 	ids        []pcp.PMID
-	series     []*series // of ids, followed by more where metrics of an id differ
-	waits      []*metric // that are not there yet
-	metrics    []*metric // that were there once
+	series     []*Series // of ids, followed by more where metrics of an id differ
+	waits      []*Metric // that are not there yet
+	metrics    []*Metric // that were there once
 	recheck    bool      // their metadata may be out of date
 	res        pcp.Result
 	ok         bool // res is the result of the last fetch
@@ -42,19 +42,19 @@ type host struct {
 }
 
 // of returns where the values of a metric come.
-func (h *host) of(m *metric) *series {
+func (h *host) of(m *Metric) *Series {
 	for _, s := range h.series {
-		if s.id == m.desc.PMID && s.typ == m.desc.Type && s.conv == m.conv {
+		if s.Id == m.Desc.PMID && s.Typ == m.Desc.Type && s.Conv == m.Conv {
 			return s
 		}
 	}
-	s := &series{id: m.desc.PMID, typ: m.desc.Type, conv: m.conv}
-	if slices.Contains(h.ids, s.id) {
+	s := &Series{Id: m.Desc.PMID, Typ: m.Desc.Type, Conv: m.Conv}
+	if slices.Contains(h.ids, s.Id) {
 		h.series = append(h.series, s)
 		return s
 	}
 	h.series = slices.Insert(h.series, len(h.ids), s)
-	h.ids = append(h.ids, s.id)
+	h.ids = append(h.ids, s.Id)
 	return s
 }
 
@@ -69,13 +69,13 @@ func (h *host) distribute() {
 	}
 	for i, s := range h.series {
 		var set *pcp.ValueSet
-		if i < len(h.res.Sets) && h.res.Sets[i].PMID == s.id {
+		if i < len(h.res.Sets) && h.res.Sets[i].PMID == s.Id {
 			set = &h.res.Sets[i]
-		} else if i = slices.IndexFunc(h.res.Sets, func(set pcp.ValueSet) bool { return set.PMID == s.id }); i >= 0 {
+		} else if i = slices.IndexFunc(h.res.Sets, func(set pcp.ValueSet) bool { return set.PMID == s.Id }); i >= 0 {
 			set = &h.res.Sets[i]
 		}
 		if set != nil && set.Err == 0 && len(set.Values) > 0 {
-			s.arrive(set, time)
+			s.Arrive(set, time)
 		}
 	}
 }
@@ -83,8 +83,8 @@ func (h *host) distribute() {
 func byInst(a, b pcp.Value) int { return cmp.Compare(a.Inst, b.Inst) }
 
 // add adds a rule to the task of its interval.
-func (get *fetcher) add(r *named, delta float64) {
-	if r.x.op == opNone {
+func (get *fetcher) add(r *Rule, delta float64) {
+	if r.X.Op == OpNone {
 		return
 	}
 	if !(delta > 0) {
@@ -98,44 +98,44 @@ func (get *fetcher) add(r *named, delta float64) {
 		t = &task{delta: delta}
 		get.tasks = append(get.tasks, t)
 	}
-	get.bundle(t, r.x)
-	t.rules = append(t.rules, &ruled{named: r, deliveries: deliveriesOf(r.x)})
+	get.bundle(t, r.X)
+	t.rules = append(t.rules, &ruled{Rule: r, deliveries: deliveriesOf(r.X)})
 	get.expected += 1 / delta
 }
 
 // bundle makes a task fetch the metrics of an expression.
-func (get *fetcher) bundle(t *task, x *expr) {
-	if x.op == opFetch {
-		for _, m := range x.metrics.list {
+func (get *fetcher) bundle(t *task, x *Expr) {
+	if x.Op == OpFetch {
+		for _, m := range x.Metrics.List {
 			h := t.host(m)
-			if m.ready {
+			if m.Ready {
 				get.enlist(t, h, m)
 			} else {
-				h.waits = append([]*metric{m}, h.waits...)
+				h.waits = append([]*Metric{m}, h.waits...)
 			}
 		}
 		return
 	}
-	if x.arg1 != nil {
-		get.bundle(t, x.arg1)
-		if x.arg2 != nil {
-			get.bundle(t, x.arg2)
+	if x.Arg1 != nil {
+		get.bundle(t, x.Arg1)
+		if x.Arg2 != nil {
+			get.bundle(t, x.Arg2)
 		}
 	}
 }
 
 // enlist adds a metric to those fetched.
-func (get *fetcher) enlist(t *task, h *host, m *metric) {
+func (get *fetcher) enlist(t *task, h *host, m *Metric) {
 	if h.c == nil && !h.down {
 		if err := get.begin(t, h); err != nil {
 			h.down = true
 		}
 	}
 	if h.down {
-		h.waits = append([]*metric{m}, h.waits...)
+		h.waits = append([]*Metric{m}, h.waits...)
 		return
 	}
-	m.attach(h.of(m))
+	m.Attach(h.of(m))
 	if !slices.Contains(h.metrics, m) {
 		h.metrics = append(h.metrics, m)
 	}
@@ -182,7 +182,7 @@ func (get *fetcher) fetch(t *task) error {
 	}
 	for _, h := range t.hosts {
 		for _, s := range h.series {
-			s.set, s.have = nil, false
+			s.Set, s.Have = nil, false
 		}
 		err := h.err
 		switch {
@@ -201,8 +201,8 @@ func (get *fetcher) fetch(t *task) error {
 			h.down = true
 			for _, t := range get.tasks {
 				for _, r := range t.rules {
-					if ms := r.x.metrics; ms != nil && slices.ContainsFunc(ms.list, func(m *metric) bool { return m.conn == h.conn }) {
-						r.x.unknown()
+					if ms := r.X.Metrics; ms != nil && slices.ContainsFunc(ms.List, func(m *Metric) bool { return m.Conn == h.conn }) {
+						r.X.Unknown()
 					}
 				}
 			}

@@ -192,7 +192,7 @@ func (get *fetcher) retry(t *task, h *host) func(ctx context.Context) (land func
 		}
 		found := make([]metadata, len(waits))
 		for i, m := range waits {
-			found[i] = get.lookUp(ctx, c, m.name)
+			found[i] = get.lookUp(ctx, c, m.Name)
 		}
 		return func() {
 			if h.c = c; h.down {

@@ -14,13 +14,13 @@ import (
 //line grammar.y:10
 type yySymType struct {
 	yys      int
-	x        *expr
+	x        *Expr
 	text     string
 	num      float64
 	units    pcp.Units
 	names    []string
 	from, to int
-	dom      domain
+	dom      Domain
 }
 
 const (
@@ -869,25 +869,25 @@ yydefault:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:69
 		{
-			yyVAL.x = b(yylex).fault(aLogical, precede, opRule)
+			yyVAL.x = b(yylex).fault(aLogical, precede, OpRule)
 		}
 	case 13:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:70
 		{
-			yyVAL.x = b(yylex).fault(anAction, follow, opRule)
+			yyVAL.x = b(yylex).fault(anAction, follow, OpRule)
 		}
 	case 14:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:73
 		{
-			yyVAL.x = b(yylex).binary(opRuleset, yyDollar[2].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).binary(OpRuleset, yyDollar[2].x, yyDollar[3].x)
 		}
 	case 16:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:77
 		{
-			yyVAL.x = b(yylex).binary(opOr, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).binary(OpOr, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 17:
 		yyDollar = yyS[yypt-3 : yypt+1]
@@ -923,199 +923,199 @@ yydefault:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:87
 		{
-			yyVAL.x = b(yylex).action(actSeq, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).action(ActSeq, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 23:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:88
 		{
-			yyVAL.x = b(yylex).action(actAlt, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).action(ActAlt, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 24:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:89
 		{
-			yyVAL.x = b(yylex).action(actShell, yyDollar[2].x, nil)
+			yyVAL.x = b(yylex).action(ActShell, yyDollar[2].x, nil)
 		}
 	case 25:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:90
 		{
-			yyVAL.x = b(yylex).action(actShell, yyDollar[3].x, yyDollar[2].x)
+			yyVAL.x = b(yylex).action(ActShell, yyDollar[3].x, yyDollar[2].x)
 		}
 	case 26:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:91
 		{
-			yyVAL.x = b(yylex).action(actAlarm, yyDollar[2].x, nil)
+			yyVAL.x = b(yylex).action(ActAlarm, yyDollar[2].x, nil)
 		}
 	case 27:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:92
 		{
-			yyVAL.x = b(yylex).action(actAlarm, yyDollar[3].x, yyDollar[2].x)
+			yyVAL.x = b(yylex).action(ActAlarm, yyDollar[3].x, yyDollar[2].x)
 		}
 	case 28:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:93
 		{
-			yyVAL.x = b(yylex).action(actSyslog, yyDollar[2].x, nil)
+			yyVAL.x = b(yylex).action(ActSyslog, yyDollar[2].x, nil)
 		}
 	case 29:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:94
 		{
-			yyVAL.x = b(yylex).action(actSyslog, yyDollar[3].x, yyDollar[2].x)
+			yyVAL.x = b(yylex).action(ActSyslog, yyDollar[3].x, yyDollar[2].x)
 		}
 	case 30:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:95
 		{
-			yyVAL.x = b(yylex).action(actPrint, yyDollar[2].x, nil)
+			yyVAL.x = b(yylex).action(ActPrint, yyDollar[2].x, nil)
 		}
 	case 31:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:96
 		{
-			yyVAL.x = b(yylex).action(actPrint, yyDollar[3].x, yyDollar[2].x)
+			yyVAL.x = b(yylex).action(ActPrint, yyDollar[3].x, yyDollar[2].x)
 		}
 	case 32:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:97
 		{
-			yyVAL.x = b(yylex).action(actStomp, yyDollar[2].x, nil)
+			yyVAL.x = b(yylex).action(ActStomp, yyDollar[2].x, nil)
 		}
 	case 33:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:98
 		{
-			yyVAL.x = b(yylex).action(actStomp, yyDollar[3].x, yyDollar[2].x)
+			yyVAL.x = b(yylex).action(ActStomp, yyDollar[3].x, yyDollar[2].x)
 		}
 	case 34:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:99
 		{
-			yyVAL.x = b(yylex).fault(anAction, precede, actSeq)
+			yyVAL.x = b(yylex).fault(anAction, precede, ActSeq)
 		}
 	case 35:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:100
 		{
-			yyVAL.x = b(yylex).fault(anAction, follow, actSeq)
+			yyVAL.x = b(yylex).fault(anAction, follow, ActSeq)
 		}
 	case 36:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:101
 		{
-			yyVAL.x = b(yylex).fault(anAction, precede, actAlt)
+			yyVAL.x = b(yylex).fault(anAction, precede, ActAlt)
 		}
 	case 37:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:102
 		{
-			yyVAL.x = b(yylex).fault(anAction, follow, actAlt)
+			yyVAL.x = b(yylex).fault(anAction, follow, ActAlt)
 		}
 	case 38:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:103
 		{
-			yyVAL.x = b(yylex).fault(aText, follow, actShell)
+			yyVAL.x = b(yylex).fault(aText, follow, ActShell)
 		}
 	case 39:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:104
 		{
-			yyVAL.x = b(yylex).fault(aText, follow, actAlarm)
+			yyVAL.x = b(yylex).fault(aText, follow, ActAlarm)
 		}
 	case 40:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:105
 		{
-			yyVAL.x = b(yylex).fault(aText, follow, actSyslog)
+			yyVAL.x = b(yylex).fault(aText, follow, ActSyslog)
 		}
 	case 41:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:106
 		{
-			yyVAL.x = b(yylex).fault(aText, follow, actPrint)
+			yyVAL.x = b(yylex).fault(aText, follow, ActPrint)
 		}
 	case 42:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:107
 		{
-			yyVAL.x = b(yylex).fault(aText, follow, actStomp)
+			yyVAL.x = b(yylex).fault(aText, follow, ActStomp)
 		}
 	case 43:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:108
 		{
-			yyVAL.x = b(yylex).action(actExec, yyDollar[2].x, nil)
+			yyVAL.x = b(yylex).action(ActExec, yyDollar[2].x, nil)
 		}
 	case 44:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:109
 		{
-			yyVAL.x = b(yylex).action(actExec, yyDollar[3].x, yyDollar[2].x)
+			yyVAL.x = b(yylex).action(ActExec, yyDollar[3].x, yyDollar[2].x)
 		}
 	case 45:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:110
 		{
-			yyVAL.x = b(yylex).send(actWebhook, yyDollar[2].text, yyDollar[3].x, nil)
+			yyVAL.x = b(yylex).send(ActWebhook, yyDollar[2].text, yyDollar[3].x, nil)
 		}
 	case 46:
 		yyDollar = yyS[yypt-4 : yypt+1]
 //line grammar.y:111
 		{
-			yyVAL.x = b(yylex).send(actWebhook, yyDollar[3].text, yyDollar[4].x, yyDollar[2].x)
+			yyVAL.x = b(yylex).send(ActWebhook, yyDollar[3].text, yyDollar[4].x, yyDollar[2].x)
 		}
 	case 47:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:112
 		{
-			yyVAL.x = b(yylex).send(actAlertmanager, yyDollar[2].text, yyDollar[3].x, nil)
+			yyVAL.x = b(yylex).send(ActAlertmanager, yyDollar[2].text, yyDollar[3].x, nil)
 		}
 	case 48:
 		yyDollar = yyS[yypt-4 : yypt+1]
 //line grammar.y:113
 		{
-			yyVAL.x = b(yylex).send(actAlertmanager, yyDollar[3].text, yyDollar[4].x, yyDollar[2].x)
+			yyVAL.x = b(yylex).send(ActAlertmanager, yyDollar[3].text, yyDollar[4].x, yyDollar[2].x)
 		}
 	case 49:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:114
 		{
-			yyVAL.x = b(yylex).send(actMail, yyDollar[2].text, yyDollar[3].x, nil)
+			yyVAL.x = b(yylex).send(ActMail, yyDollar[2].text, yyDollar[3].x, nil)
 		}
 	case 50:
 		yyDollar = yyS[yypt-4 : yypt+1]
 //line grammar.y:115
 		{
-			yyVAL.x = b(yylex).send(actMail, yyDollar[3].text, yyDollar[4].x, yyDollar[2].x)
+			yyVAL.x = b(yylex).send(ActMail, yyDollar[3].text, yyDollar[4].x, yyDollar[2].x)
 		}
 	case 51:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:116
 		{
-			yyVAL.x = b(yylex).fault(aText, follow, actExec)
+			yyVAL.x = b(yylex).fault(aText, follow, ActExec)
 		}
 	case 52:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:117
 		{
-			yyVAL.x = b(yylex).fault(aReceiver, follow, actWebhook)
+			yyVAL.x = b(yylex).fault(aReceiver, follow, ActWebhook)
 		}
 	case 53:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:118
 		{
-			yyVAL.x = b(yylex).fault(aReceiver, follow, actAlertmanager)
+			yyVAL.x = b(yylex).fault(aReceiver, follow, ActAlertmanager)
 		}
 	case 54:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:119
 		{
-			yyVAL.x = b(yylex).fault(aReceiver, follow, actMail)
+			yyVAL.x = b(yylex).fault(aReceiver, follow, ActMail)
 		}
 	case 56:
 		yyDollar = yyS[yypt-1 : yypt+1]
@@ -1157,67 +1157,67 @@ yydefault:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:137
 		{
-			yyVAL.x = b(yylex).unary(opNot, yyDollar[2].x)
+			yyVAL.x = b(yylex).unary(OpNot, yyDollar[2].x)
 		}
 	case 65:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:138
 		{
-			yyVAL.x = b(yylex).edge(opRise, yyDollar[2].x)
+			yyVAL.x = b(yylex).edge(OpRise, yyDollar[2].x)
 		}
 	case 66:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:139
 		{
-			yyVAL.x = b(yylex).edge(opFall, yyDollar[2].x)
+			yyVAL.x = b(yylex).edge(OpFall, yyDollar[2].x)
 		}
 	case 67:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:140
 		{
-			yyVAL.x = b(yylex).binary(opAnd, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).binary(OpAnd, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 68:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:141
 		{
-			yyVAL.x = b(yylex).binary(opOr, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).binary(OpOr, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 69:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:142
 		{
-			yyVAL.x = b(yylex).match(opMatch, yyDollar[2].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).match(OpMatch, yyDollar[2].x, yyDollar[3].x)
 		}
 	case 70:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:143
 		{
-			yyVAL.x = b(yylex).match(opNoMatch, yyDollar[2].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).match(OpNoMatch, yyDollar[2].x, yyDollar[3].x)
 		}
 	case 71:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:144
 		{
-			yyVAL.x = b(yylex).fault(aLogical, follow, opNot)
+			yyVAL.x = b(yylex).fault(aLogical, follow, OpNot)
 		}
 	case 72:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:145
 		{
-			yyVAL.x = b(yylex).fault(aLogical, follow, opRise)
+			yyVAL.x = b(yylex).fault(aLogical, follow, OpRise)
 		}
 	case 73:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:146
 		{
-			yyVAL.x = b(yylex).fault(aLogical, follow, opFall)
+			yyVAL.x = b(yylex).fault(aLogical, follow, OpFall)
 		}
 	case 74:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:147
 		{
-			yyVAL.x = b(yylex).fault(aPattern, follow, opMatch)
+			yyVAL.x = b(yylex).fault(aPattern, follow, OpMatch)
 		}
 	case 75:
 		yyDollar = yyS[yypt-3 : yypt+1]
@@ -1229,7 +1229,7 @@ yydefault:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:149
 		{
-			yyVAL.x = b(yylex).fault(aPattern, follow, opNoMatch)
+			yyVAL.x = b(yylex).fault(aPattern, follow, OpNoMatch)
 		}
 	case 77:
 		yyDollar = yyS[yypt-3 : yypt+1]
@@ -1241,37 +1241,37 @@ yydefault:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:151
 		{
-			yyVAL.x = b(yylex).fault(aLogical, precede, opAnd)
+			yyVAL.x = b(yylex).fault(aLogical, precede, OpAnd)
 		}
 	case 79:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:152
 		{
-			yyVAL.x = b(yylex).fault(aLogical, follow, opAnd)
+			yyVAL.x = b(yylex).fault(aLogical, follow, OpAnd)
 		}
 	case 80:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:153
 		{
-			yyVAL.x = b(yylex).fault(aLogical, precede, opOr)
+			yyVAL.x = b(yylex).fault(aLogical, precede, OpOr)
 		}
 	case 81:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:154
 		{
-			yyVAL.x = b(yylex).fault(aLogical, follow, opOr)
+			yyVAL.x = b(yylex).fault(aLogical, follow, OpOr)
 		}
 	case 82:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:157
 		{
-			yyVAL.x = b(yylex).over(opAll, yyDollar[2].dom, yyDollar[3].x)
+			yyVAL.x = b(yylex).over(OpAll, yyDollar[2].dom, yyDollar[3].x)
 		}
 	case 83:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:158
 		{
-			yyVAL.x = b(yylex).over(opSome, yyDollar[2].dom, yyDollar[3].x)
+			yyVAL.x = b(yylex).over(OpSome, yyDollar[2].dom, yyDollar[3].x)
 		}
 	case 84:
 		yyDollar = yyS[yypt-4 : yypt+1]
@@ -1307,109 +1307,109 @@ yydefault:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:166
 		{
-			yyVAL.x = b(yylex).compare(opEq, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).compare(OpEq, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 90:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:167
 		{
-			yyVAL.x = b(yylex).compare(opNeq, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).compare(OpNeq, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 91:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:168
 		{
-			yyVAL.x = b(yylex).compare(opLt, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).compare(OpLt, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 92:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:169
 		{
-			yyVAL.x = b(yylex).compare(opGt, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).compare(OpGt, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 93:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:170
 		{
-			yyVAL.x = b(yylex).compare(opLte, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).compare(OpLte, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 94:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:171
 		{
-			yyVAL.x = b(yylex).compare(opGte, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).compare(OpGte, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 95:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:172
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opEq)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpEq)
 		}
 	case 96:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:173
 		{
-			yyVAL.x = b(yylex).fault(aPlain, follow, opEq)
+			yyVAL.x = b(yylex).fault(aPlain, follow, OpEq)
 		}
 	case 97:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:174
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opNeq)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpNeq)
 		}
 	case 98:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:175
 		{
-			yyVAL.x = b(yylex).fault(aPlain, follow, opNeq)
+			yyVAL.x = b(yylex).fault(aPlain, follow, OpNeq)
 		}
 	case 99:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:176
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opLt)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpLt)
 		}
 	case 100:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:177
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opLt)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpLt)
 		}
 	case 101:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:178
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opGt)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpGt)
 		}
 	case 102:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:179
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opGt)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpGt)
 		}
 	case 103:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:180
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opLte)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpLte)
 		}
 	case 104:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:181
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opLte)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpLte)
 		}
 	case 105:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:182
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opGte)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpGte)
 		}
 	case 106:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:183
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opGte)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpGte)
 		}
 	case 107:
 		yyDollar = yyS[yypt-3 : yypt+1]
@@ -1433,127 +1433,127 @@ yydefault:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:193
 		{
-			yyVAL.x = b(yylex).unary(opNeg, yyDollar[2].x)
+			yyVAL.x = b(yylex).unary(OpNeg, yyDollar[2].x)
 		}
 	case 115:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:194
 		{
-			yyVAL.x = b(yylex).arithmetic(opAdd, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).arithmetic(OpAdd, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 116:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:195
 		{
-			yyVAL.x = b(yylex).arithmetic(opSub, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).arithmetic(OpSub, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 117:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:196
 		{
-			yyVAL.x = b(yylex).arithmetic(opMul, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).arithmetic(OpMul, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 118:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:197
 		{
-			yyVAL.x = b(yylex).arithmetic(opDiv, yyDollar[1].x, yyDollar[3].x)
+			yyVAL.x = b(yylex).arithmetic(OpDiv, yyDollar[1].x, yyDollar[3].x)
 		}
 	case 119:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:198
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opRate)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpRate)
 		}
 	case 120:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:199
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opInstant)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpInstant)
 		}
 	case 121:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:200
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opNeg)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpNeg)
 		}
 	case 122:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:201
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opAdd)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpAdd)
 		}
 	case 123:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:202
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opAdd)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpAdd)
 		}
 	case 124:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:203
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opSub)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpSub)
 		}
 	case 125:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:204
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opSub)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpSub)
 		}
 	case 126:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:205
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opMul)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpMul)
 		}
 	case 127:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:206
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opMul)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpMul)
 		}
 	case 128:
 		yyDollar = yyS[yypt-2 : yypt+1]
 //line grammar.y:207
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, precede, opDiv)
+			yyVAL.x = b(yylex).fault(anArithmetic, precede, OpDiv)
 		}
 	case 129:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:208
 		{
-			yyVAL.x = b(yylex).fault(anArithmetic, follow, opDiv)
+			yyVAL.x = b(yylex).fault(anArithmetic, follow, OpDiv)
 		}
 	case 132:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:213
 		{
-			yyVAL.x = b(yylex).over(opSum, yyDollar[2].dom, yyDollar[3].x)
+			yyVAL.x = b(yylex).over(OpSum, yyDollar[2].dom, yyDollar[3].x)
 		}
 	case 133:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:214
 		{
-			yyVAL.x = b(yylex).over(opAvg, yyDollar[2].dom, yyDollar[3].x)
+			yyVAL.x = b(yylex).over(OpAvg, yyDollar[2].dom, yyDollar[3].x)
 		}
 	case 134:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:215
 		{
-			yyVAL.x = b(yylex).over(opMax, yyDollar[2].dom, yyDollar[3].x)
+			yyVAL.x = b(yylex).over(OpMax, yyDollar[2].dom, yyDollar[3].x)
 		}
 	case 135:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:216
 		{
-			yyVAL.x = b(yylex).over(opMin, yyDollar[2].dom, yyDollar[3].x)
+			yyVAL.x = b(yylex).over(OpMin, yyDollar[2].dom, yyDollar[3].x)
 		}
 	case 136:
 		yyDollar = yyS[yypt-3 : yypt+1]
 //line grammar.y:217
 		{
-			yyVAL.x = b(yylex).over(opCount, yyDollar[2].dom, yyDollar[3].x)
+			yyVAL.x = b(yylex).over(OpCount, yyDollar[2].dom, yyDollar[3].x)
 		}
 	case 137:
 		yyDollar = yyS[yypt-3 : yypt+1]
@@ -1589,19 +1589,19 @@ yydefault:
 		yyDollar = yyS[yypt-1 : yypt+1]
 //line grammar.y:225
 		{
-			yyVAL.dom = overHosts
+			yyVAL.dom = OverHosts
 		}
 	case 143:
 		yyDollar = yyS[yypt-1 : yypt+1]
 //line grammar.y:226
 		{
-			yyVAL.dom = overInstances
+			yyVAL.dom = OverInstances
 		}
 	case 144:
 		yyDollar = yyS[yypt-1 : yypt+1]
 //line grammar.y:227
 		{
-			yyVAL.dom = overSamples
+			yyVAL.dom = OverSamples
 		}
 	case 145:
 		yyDollar = yyS[yypt-4 : yypt+1]

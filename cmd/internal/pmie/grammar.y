@@ -8,13 +8,13 @@ import "github.com/go-pcp/pcp"
 %}
 
 %union {
-	x     *expr
+	x     *Expr
 	text  string
 	num   float64
 	units pcp.Units
 	names []string
 	from, to int
-	dom   domain
+	dom   Domain
 }
 
 %token tARROW tSHELL tALARM tSYSLOG tPRINT tSTOMP tEXEC tWEBHOOK tALERTMANAGER tMAIL
@@ -66,15 +66,15 @@ exp:	rule | ruleset | bexp | aexp | act | str
 rule:
 	'(' rule ')'		{ $$ = $2 }
 |	bexp tARROW act		{ $$ = b(yylex).rule($1, $3) }
-|	error tARROW		{ $$ = b(yylex).fault(aLogical, precede, opRule) }
-|	bexp tARROW error	{ $$ = b(yylex).fault(anAction, follow, opRule) }
+|	error tARROW		{ $$ = b(yylex).fault(aLogical, precede, OpRule) }
+|	bexp tARROW error	{ $$ = b(yylex).fault(anAction, follow, OpRule) }
 
 ruleset:
-	tRULESET rulelist rulesetopt	{ $$ = b(yylex).binary(opRuleset, $2, $3) }
+	tRULESET rulelist rulesetopt	{ $$ = b(yylex).binary(OpRuleset, $2, $3) }
 
 rulelist:
 	rule
-|	rule tELSE rulelist	{ $$ = b(yylex).binary(opOr, $1, $3) }
+|	rule tELSE rulelist	{ $$ = b(yylex).binary(OpOr, $1, $3) }
 
 rulesetopt:
 	tUNKNOWN tARROW act	{ $$ = b(yylex).other($3, nil) }
@@ -84,39 +84,39 @@ rulesetopt:
 
 act:
 	'(' act ')'		{ $$ = $2 }
-|	act tSEQ act		{ $$ = b(yylex).action(actSeq, $1, $3) }
-|	act tALT act		{ $$ = b(yylex).action(actAlt, $1, $3) }
-|	tSHELL actarg		{ $$ = b(yylex).action(actShell, $2, nil) }
-|	tSHELL num actarg	{ $$ = b(yylex).action(actShell, $3, $2) }
-|	tALARM actarg		{ $$ = b(yylex).action(actAlarm, $2, nil) }
-|	tALARM num actarg	{ $$ = b(yylex).action(actAlarm, $3, $2) }
-|	tSYSLOG actarg		{ $$ = b(yylex).action(actSyslog, $2, nil) }
-|	tSYSLOG num actarg	{ $$ = b(yylex).action(actSyslog, $3, $2) }
-|	tPRINT actarg		{ $$ = b(yylex).action(actPrint, $2, nil) }
-|	tPRINT num actarg	{ $$ = b(yylex).action(actPrint, $3, $2) }
-|	tSTOMP actarg		{ $$ = b(yylex).action(actStomp, $2, nil) }
-|	tSTOMP num actarg	{ $$ = b(yylex).action(actStomp, $3, $2) }
-|	error tSEQ		{ $$ = b(yylex).fault(anAction, precede, actSeq) }
-|	act tSEQ error		{ $$ = b(yylex).fault(anAction, follow, actSeq) }
-|	error tALT		{ $$ = b(yylex).fault(anAction, precede, actAlt) }
-|	act tALT error		{ $$ = b(yylex).fault(anAction, follow, actAlt) }
-|	tSHELL error		{ $$ = b(yylex).fault(aText, follow, actShell) }
-|	tALARM error		{ $$ = b(yylex).fault(aText, follow, actAlarm) }
-|	tSYSLOG error		{ $$ = b(yylex).fault(aText, follow, actSyslog) }
-|	tPRINT error		{ $$ = b(yylex).fault(aText, follow, actPrint) }
-|	tSTOMP error		{ $$ = b(yylex).fault(aText, follow, actStomp) }
-|	tEXEC actarg		{ $$ = b(yylex).action(actExec, $2, nil) }
-|	tEXEC num actarg	{ $$ = b(yylex).action(actExec, $3, $2) }
-|	tWEBHOOK receiver actarg	{ $$ = b(yylex).send(actWebhook, $2, $3, nil) }
-|	tWEBHOOK num receiver actarg	{ $$ = b(yylex).send(actWebhook, $3, $4, $2) }
-|	tALERTMANAGER receiver actarg	{ $$ = b(yylex).send(actAlertmanager, $2, $3, nil) }
-|	tALERTMANAGER num receiver actarg	{ $$ = b(yylex).send(actAlertmanager, $3, $4, $2) }
-|	tMAIL receiver actarg	{ $$ = b(yylex).send(actMail, $2, $3, nil) }
-|	tMAIL num receiver actarg	{ $$ = b(yylex).send(actMail, $3, $4, $2) }
-|	tEXEC error		{ $$ = b(yylex).fault(aText, follow, actExec) }
-|	tWEBHOOK error		{ $$ = b(yylex).fault(aReceiver, follow, actWebhook) }
-|	tALERTMANAGER error	{ $$ = b(yylex).fault(aReceiver, follow, actAlertmanager) }
-|	tMAIL error		{ $$ = b(yylex).fault(aReceiver, follow, actMail) }
+|	act tSEQ act		{ $$ = b(yylex).action(ActSeq, $1, $3) }
+|	act tALT act		{ $$ = b(yylex).action(ActAlt, $1, $3) }
+|	tSHELL actarg		{ $$ = b(yylex).action(ActShell, $2, nil) }
+|	tSHELL num actarg	{ $$ = b(yylex).action(ActShell, $3, $2) }
+|	tALARM actarg		{ $$ = b(yylex).action(ActAlarm, $2, nil) }
+|	tALARM num actarg	{ $$ = b(yylex).action(ActAlarm, $3, $2) }
+|	tSYSLOG actarg		{ $$ = b(yylex).action(ActSyslog, $2, nil) }
+|	tSYSLOG num actarg	{ $$ = b(yylex).action(ActSyslog, $3, $2) }
+|	tPRINT actarg		{ $$ = b(yylex).action(ActPrint, $2, nil) }
+|	tPRINT num actarg	{ $$ = b(yylex).action(ActPrint, $3, $2) }
+|	tSTOMP actarg		{ $$ = b(yylex).action(ActStomp, $2, nil) }
+|	tSTOMP num actarg	{ $$ = b(yylex).action(ActStomp, $3, $2) }
+|	error tSEQ		{ $$ = b(yylex).fault(anAction, precede, ActSeq) }
+|	act tSEQ error		{ $$ = b(yylex).fault(anAction, follow, ActSeq) }
+|	error tALT		{ $$ = b(yylex).fault(anAction, precede, ActAlt) }
+|	act tALT error		{ $$ = b(yylex).fault(anAction, follow, ActAlt) }
+|	tSHELL error		{ $$ = b(yylex).fault(aText, follow, ActShell) }
+|	tALARM error		{ $$ = b(yylex).fault(aText, follow, ActAlarm) }
+|	tSYSLOG error		{ $$ = b(yylex).fault(aText, follow, ActSyslog) }
+|	tPRINT error		{ $$ = b(yylex).fault(aText, follow, ActPrint) }
+|	tSTOMP error		{ $$ = b(yylex).fault(aText, follow, ActStomp) }
+|	tEXEC actarg		{ $$ = b(yylex).action(ActExec, $2, nil) }
+|	tEXEC num actarg	{ $$ = b(yylex).action(ActExec, $3, $2) }
+|	tWEBHOOK receiver actarg	{ $$ = b(yylex).send(ActWebhook, $2, $3, nil) }
+|	tWEBHOOK num receiver actarg	{ $$ = b(yylex).send(ActWebhook, $3, $4, $2) }
+|	tALERTMANAGER receiver actarg	{ $$ = b(yylex).send(ActAlertmanager, $2, $3, nil) }
+|	tALERTMANAGER num receiver actarg	{ $$ = b(yylex).send(ActAlertmanager, $3, $4, $2) }
+|	tMAIL receiver actarg	{ $$ = b(yylex).send(ActMail, $2, $3, nil) }
+|	tMAIL num receiver actarg	{ $$ = b(yylex).send(ActMail, $3, $4, $2) }
+|	tEXEC error		{ $$ = b(yylex).fault(aText, follow, ActExec) }
+|	tWEBHOOK error		{ $$ = b(yylex).fault(aReceiver, follow, ActWebhook) }
+|	tALERTMANAGER error	{ $$ = b(yylex).fault(aReceiver, follow, ActAlertmanager) }
+|	tMAIL error		{ $$ = b(yylex).fault(aReceiver, follow, ActMail) }
 
 receiver:
 	tIDENT
@@ -134,28 +134,28 @@ bexp:
 |	quant
 |	tTRU			{ $$ = truth(isTrue) }
 |	tFALS			{ $$ = truth(isFalse) }
-|	tNOT bexp		{ $$ = b(yylex).unary(opNot, $2) }
-|	tRISE bexp		{ $$ = b(yylex).edge(opRise, $2) }
-|	tFALL bexp		{ $$ = b(yylex).edge(opFall, $2) }
-|	bexp tAND bexp		{ $$ = b(yylex).binary(opAnd, $1, $3) }
-|	bexp tOR bexp		{ $$ = b(yylex).binary(opOr, $1, $3) }
-|	tMATCH str bexp		{ $$ = b(yylex).match(opMatch, $2, $3) }
-|	tNOMATCH str bexp	{ $$ = b(yylex).match(opNoMatch, $2, $3) }
-|	tNOT error		{ $$ = b(yylex).fault(aLogical, follow, opNot) }
-|	tRISE error		{ $$ = b(yylex).fault(aLogical, follow, opRise) }
-|	tFALL error		{ $$ = b(yylex).fault(aLogical, follow, opFall) }
-|	tMATCH error		{ $$ = b(yylex).fault(aPattern, follow, opMatch) }
+|	tNOT bexp		{ $$ = b(yylex).unary(OpNot, $2) }
+|	tRISE bexp		{ $$ = b(yylex).edge(OpRise, $2) }
+|	tFALL bexp		{ $$ = b(yylex).edge(OpFall, $2) }
+|	bexp tAND bexp		{ $$ = b(yylex).binary(OpAnd, $1, $3) }
+|	bexp tOR bexp		{ $$ = b(yylex).binary(OpOr, $1, $3) }
+|	tMATCH str bexp		{ $$ = b(yylex).match(OpMatch, $2, $3) }
+|	tNOMATCH str bexp	{ $$ = b(yylex).match(OpNoMatch, $2, $3) }
+|	tNOT error		{ $$ = b(yylex).fault(aLogical, follow, OpNot) }
+|	tRISE error		{ $$ = b(yylex).fault(aLogical, follow, OpRise) }
+|	tFALL error		{ $$ = b(yylex).fault(aLogical, follow, OpFall) }
+|	tMATCH error		{ $$ = b(yylex).fault(aPattern, follow, OpMatch) }
 |	tMATCH str error		{ $$ = b(yylex).faultAt(aLogical, follow, aPattern) }
-|	tNOMATCH error		{ $$ = b(yylex).fault(aPattern, follow, opNoMatch) }
+|	tNOMATCH error		{ $$ = b(yylex).fault(aPattern, follow, OpNoMatch) }
 |	tNOMATCH str error	{ $$ = b(yylex).faultAt(aLogical, follow, aPattern) }
-|	error tAND		{ $$ = b(yylex).fault(aLogical, precede, opAnd) }
-|	bexp tAND error		{ $$ = b(yylex).fault(aLogical, follow, opAnd) }
-|	error tOR		{ $$ = b(yylex).fault(aLogical, precede, opOr) }
-|	bexp tOR error		{ $$ = b(yylex).fault(aLogical, follow, opOr) }
+|	error tAND		{ $$ = b(yylex).fault(aLogical, precede, OpAnd) }
+|	bexp tAND error		{ $$ = b(yylex).fault(aLogical, follow, OpAnd) }
+|	error tOR		{ $$ = b(yylex).fault(aLogical, precede, OpOr) }
+|	bexp tOR error		{ $$ = b(yylex).fault(aLogical, follow, OpOr) }
 
 quant:
-	tALL_QUANT dom bexp	{ $$ = b(yylex).over(opAll, $2, $3) }
-|	tSOME_QUANT dom bexp	{ $$ = b(yylex).over(opSome, $2, $3) }
+	tALL_QUANT dom bexp	{ $$ = b(yylex).over(OpAll, $2, $3) }
+|	tSOME_QUANT dom bexp	{ $$ = b(yylex).over(OpSome, $2, $3) }
 |	tNUMBER tPCNT_QUANT dom bexp	{ $$ = b(yylex).percent($1, $3, $4) }
 |	tALL_QUANT dom error	{ $$ = b(yylex).faultAt(aLogical, follow, aQuantifier) }
 |	tSOME_QUANT dom error	{ $$ = b(yylex).faultAt(aLogical, follow, aQuantifier) }
@@ -163,24 +163,24 @@ quant:
 |	error tPCNT_QUANT	{ $$ = b(yylex).faultAt(aNumber, precede, aPercentage) }
 
 rexp:
-	pexp tEQ_REL pexp	{ $$ = b(yylex).compare(opEq, $1, $3) }
-|	pexp tNEQ_REL pexp	{ $$ = b(yylex).compare(opNeq, $1, $3) }
-|	aexp '<' aexp		{ $$ = b(yylex).compare(opLt, $1, $3) }
-|	aexp '>' aexp		{ $$ = b(yylex).compare(opGt, $1, $3) }
-|	aexp tLEQ_REL aexp	{ $$ = b(yylex).compare(opLte, $1, $3) }
-|	aexp tGEQ_REL aexp	{ $$ = b(yylex).compare(opGte, $1, $3) }
-|	error tEQ_REL		{ $$ = b(yylex).fault(anArithmetic, precede, opEq) }
-|	pexp tEQ_REL error	{ $$ = b(yylex).fault(aPlain, follow, opEq) }
-|	error tNEQ_REL		{ $$ = b(yylex).fault(anArithmetic, precede, opNeq) }
-|	pexp tNEQ_REL error	{ $$ = b(yylex).fault(aPlain, follow, opNeq) }
-|	error '<'		{ $$ = b(yylex).fault(anArithmetic, precede, opLt) }
-|	aexp '<' error		{ $$ = b(yylex).fault(anArithmetic, follow, opLt) }
-|	error '>'		{ $$ = b(yylex).fault(anArithmetic, precede, opGt) }
-|	aexp '>' error		{ $$ = b(yylex).fault(anArithmetic, follow, opGt) }
-|	error tLEQ_REL		{ $$ = b(yylex).fault(anArithmetic, precede, opLte) }
-|	aexp tLEQ_REL error	{ $$ = b(yylex).fault(anArithmetic, follow, opLte) }
-|	error tGEQ_REL		{ $$ = b(yylex).fault(anArithmetic, precede, opGte) }
-|	aexp tGEQ_REL error	{ $$ = b(yylex).fault(anArithmetic, follow, opGte) }
+	pexp tEQ_REL pexp	{ $$ = b(yylex).compare(OpEq, $1, $3) }
+|	pexp tNEQ_REL pexp	{ $$ = b(yylex).compare(OpNeq, $1, $3) }
+|	aexp '<' aexp		{ $$ = b(yylex).compare(OpLt, $1, $3) }
+|	aexp '>' aexp		{ $$ = b(yylex).compare(OpGt, $1, $3) }
+|	aexp tLEQ_REL aexp	{ $$ = b(yylex).compare(OpLte, $1, $3) }
+|	aexp tGEQ_REL aexp	{ $$ = b(yylex).compare(OpGte, $1, $3) }
+|	error tEQ_REL		{ $$ = b(yylex).fault(anArithmetic, precede, OpEq) }
+|	pexp tEQ_REL error	{ $$ = b(yylex).fault(aPlain, follow, OpEq) }
+|	error tNEQ_REL		{ $$ = b(yylex).fault(anArithmetic, precede, OpNeq) }
+|	pexp tNEQ_REL error	{ $$ = b(yylex).fault(aPlain, follow, OpNeq) }
+|	error '<'		{ $$ = b(yylex).fault(anArithmetic, precede, OpLt) }
+|	aexp '<' error		{ $$ = b(yylex).fault(anArithmetic, follow, OpLt) }
+|	error '>'		{ $$ = b(yylex).fault(anArithmetic, precede, OpGt) }
+|	aexp '>' error		{ $$ = b(yylex).fault(anArithmetic, follow, OpGt) }
+|	error tLEQ_REL		{ $$ = b(yylex).fault(anArithmetic, precede, OpLte) }
+|	aexp tLEQ_REL error	{ $$ = b(yylex).fault(anArithmetic, follow, OpLte) }
+|	error tGEQ_REL		{ $$ = b(yylex).fault(anArithmetic, precede, OpGte) }
+|	aexp tGEQ_REL error	{ $$ = b(yylex).fault(anArithmetic, follow, OpGte) }
 
 aexp:
 	'(' aexp ')'		{ $$ = $2 }
@@ -190,31 +190,31 @@ aexp:
 |	aggr
 |	tRATE aexp		{ $$ = b(yylex).rate($2) }
 |	tINSTANT aexp		{ $$ = b(yylex).instant($2) }
-|	'-' aexp %prec tUMINUS	{ $$ = b(yylex).unary(opNeg, $2) }
-|	aexp '+' aexp		{ $$ = b(yylex).arithmetic(opAdd, $1, $3) }
-|	aexp '-' aexp		{ $$ = b(yylex).arithmetic(opSub, $1, $3) }
-|	aexp '*' aexp		{ $$ = b(yylex).arithmetic(opMul, $1, $3) }
-|	aexp '/' aexp		{ $$ = b(yylex).arithmetic(opDiv, $1, $3) }
-|	tRATE error		{ $$ = b(yylex).fault(anArithmetic, follow, opRate) }
-|	tINSTANT error		{ $$ = b(yylex).fault(anArithmetic, follow, opInstant) }
-|	'-' error %prec tUMINUS	{ $$ = b(yylex).fault(anArithmetic, follow, opNeg) }
-|	error '+'		{ $$ = b(yylex).fault(anArithmetic, precede, opAdd) }
-|	aexp '+' error		{ $$ = b(yylex).fault(anArithmetic, follow, opAdd) }
-|	error '-'		{ $$ = b(yylex).fault(anArithmetic, precede, opSub) }
-|	aexp '-' error		{ $$ = b(yylex).fault(anArithmetic, follow, opSub) }
-|	error '*'		{ $$ = b(yylex).fault(anArithmetic, precede, opMul) }
-|	aexp '*' error		{ $$ = b(yylex).fault(anArithmetic, follow, opMul) }
-|	error '/'		{ $$ = b(yylex).fault(anArithmetic, precede, opDiv) }
-|	aexp '/' error		{ $$ = b(yylex).fault(anArithmetic, follow, opDiv) }
+|	'-' aexp %prec tUMINUS	{ $$ = b(yylex).unary(OpNeg, $2) }
+|	aexp '+' aexp		{ $$ = b(yylex).arithmetic(OpAdd, $1, $3) }
+|	aexp '-' aexp		{ $$ = b(yylex).arithmetic(OpSub, $1, $3) }
+|	aexp '*' aexp		{ $$ = b(yylex).arithmetic(OpMul, $1, $3) }
+|	aexp '/' aexp		{ $$ = b(yylex).arithmetic(OpDiv, $1, $3) }
+|	tRATE error		{ $$ = b(yylex).fault(anArithmetic, follow, OpRate) }
+|	tINSTANT error		{ $$ = b(yylex).fault(anArithmetic, follow, OpInstant) }
+|	'-' error %prec tUMINUS	{ $$ = b(yylex).fault(anArithmetic, follow, OpNeg) }
+|	error '+'		{ $$ = b(yylex).fault(anArithmetic, precede, OpAdd) }
+|	aexp '+' error		{ $$ = b(yylex).fault(anArithmetic, follow, OpAdd) }
+|	error '-'		{ $$ = b(yylex).fault(anArithmetic, precede, OpSub) }
+|	aexp '-' error		{ $$ = b(yylex).fault(anArithmetic, follow, OpSub) }
+|	error '*'		{ $$ = b(yylex).fault(anArithmetic, precede, OpMul) }
+|	aexp '*' error		{ $$ = b(yylex).fault(anArithmetic, follow, OpMul) }
+|	error '/'		{ $$ = b(yylex).fault(anArithmetic, precede, OpDiv) }
+|	aexp '/' error		{ $$ = b(yylex).fault(anArithmetic, follow, OpDiv) }
 
 pexp:	aexp | str
 
 aggr:
-	tSUM_AGGR dom aexp	{ $$ = b(yylex).over(opSum, $2, $3) }
-|	tAVG_AGGR dom aexp	{ $$ = b(yylex).over(opAvg, $2, $3) }
-|	tMAX_AGGR dom aexp	{ $$ = b(yylex).over(opMax, $2, $3) }
-|	tMIN_AGGR dom aexp	{ $$ = b(yylex).over(opMin, $2, $3) }
-|	tCOUNT_AGGR dom bexp	{ $$ = b(yylex).over(opCount, $2, $3) }
+	tSUM_AGGR dom aexp	{ $$ = b(yylex).over(OpSum, $2, $3) }
+|	tAVG_AGGR dom aexp	{ $$ = b(yylex).over(OpAvg, $2, $3) }
+|	tMAX_AGGR dom aexp	{ $$ = b(yylex).over(OpMax, $2, $3) }
+|	tMIN_AGGR dom aexp	{ $$ = b(yylex).over(OpMin, $2, $3) }
+|	tCOUNT_AGGR dom bexp	{ $$ = b(yylex).over(OpCount, $2, $3) }
 |	tSUM_AGGR dom error	{ $$ = b(yylex).faultAt(anArithmetic, follow, anAggregate) }
 |	tAVG_AGGR dom error	{ $$ = b(yylex).faultAt(anArithmetic, follow, anAggregate) }
 |	tMAX_AGGR dom error	{ $$ = b(yylex).faultAt(anArithmetic, follow, anAggregate) }
@@ -222,9 +222,9 @@ aggr:
 |	tCOUNT_AGGR dom error	{ $$ = b(yylex).faultAt(aLogical, follow, anAggregate) }
 
 dom:
-	tHOST_DOM	{ $$ = overHosts }
-|	tINST_DOM	{ $$ = overInstances }
-|	tTIME_DOM	{ $$ = overSamples }
+	tHOST_DOM	{ $$ = OverHosts }
+|	tINST_DOM	{ $$ = OverInstances }
+|	tTIME_DOM	{ $$ = OverSamples }
 
 fetch:
 	metric hosts insts times	{ $$ = b(yylex).fetch($1, $2, $3, $<from>4, $<to>4) }

@@ -24,7 +24,7 @@ type sources struct {
 	states   map[string]hostState
 	dead     map[string]bool   // hosts that did not answer just now
 	ahead    map[string]*asked // the answers of the hosts of the rules being read
-	labels   map[*metric]*labels
+	labels   map[*Metric]*labels
 	host     string // the host that was last asked
 }
 

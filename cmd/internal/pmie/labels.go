@@ -15,7 +15,7 @@ type labels struct {
 
 // labelsOf returns the labels of a value. They are requested once, and again for a new
 // instance. If no labels are available it returns nil.
-func (src *sources) labelsOf(m *metric, inst int32, now float64) map[string]string {
+func (src *sources) labelsOf(m *Metric, inst int32, now float64) map[string]string {
 	l := src.labels[m]
 	known := false
 	if l != nil {
@@ -50,18 +50,18 @@ func (src *sources) labelsOf(m *metric, inst int32, now float64) map[string]stri
 	return all
 }
 
-func (src *sources) askLabels(m *metric, now float64) *labels {
+func (src *sources) askLabels(m *Metric, now float64) *labels {
 	l := &labels{asked: now, insts: make(map[int32]pcp.LabelSet)}
-	c, err := src.context(m.conn)
+	c, err := src.context(m.Conn)
 	if err != nil {
 		return l
 	}
 	// A collector without support for labels is like a collector without labels.
-	l.common, _ = c.LookupLabels(src.ctx, m.desc.PMID)
-	if m.desc.InDom == pcp.InDomNull {
+	l.common, _ = c.LookupLabels(src.ctx, m.Desc.PMID)
+	if m.Desc.InDom == pcp.InDomNull {
 		return l
 	}
-	sets, err := c.Labels(src.ctx, pcp.LabelInstances, uint32(m.desc.InDom))
+	sets, err := c.Labels(src.ctx, pcp.LabelInstances, uint32(m.Desc.InDom))
 	if err != nil {
 		return l
 	}
@@ -69,7 +69,7 @@ func (src *sources) askLabels(m *metric, now float64) *labels {
 		l.insts[s.Inst] = s
 	}
 	// Instances without labels are known not to have any.
-	for _, inst := range m.insts {
+	for _, inst := range m.Insts {
 		if _, ok := l.insts[inst]; !ok {
 			l.insts[inst] = pcp.LabelSet{Inst: inst}
 		}

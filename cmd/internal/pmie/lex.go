@@ -54,8 +54,8 @@ func (s *scanner) close() {
 	s.depth--
 }
 
-// more reports whether there is input.
-func (s *scanner) more() bool { return s.in != nil }
+// More reports whether there is input.
+func (s *scanner) More() bool { return s.in != nil }
 
 // next returns the next character.
 func (s *scanner) next() int {
@@ -148,7 +148,7 @@ func isSpace(c int) bool { return c >= 0 && ctext.IsSpace(byte(c)) }
 func printable(c int) string { return string([]byte{byte(c)}) }
 
 // macroName scans the name behind a $. If there is none, it has been reported.
-func (b *builder) macroName() (string, bool) {
+func (b *Parser) macroName() (string, bool) {
 	quote := false
 	c := b.next()
 	if c == '\'' {
@@ -187,20 +187,20 @@ func (b *builder) macroName() (string, bool) {
 }
 
 // macro uses a macro: the text of a text macro is read next, any other macro is returned.
-func (b *builder) macro(name string) (x *expr, ok bool) {
+func (b *Parser) macro(name string) (x *Expr, ok bool) {
 	x = b.vars[name]
 	switch {
 	case x == nil:
 		b.printf("undefined macro name $%s\n", name)
 	case b.depth > maxMacros:
 		b.printf("macro $%s is used in too many others\n", name)
-	case x.sem == semText:
-		b.open(name, []byte(x.text), true)
+	case x.Sem == SemText:
+		b.open(name, []byte(x.Text), true)
 		return nil, true
-	case x.sem == semNumber:
+	case x.Sem == SemNumber:
 		// A copy: an expression built on it may replace it.
-		c := newExpr(opNone, nil, nil, none, none, none, 1, semNumber)
-		c.nums[0], c.valid = x.nums[0], 1
+		c := NewExpr(OpNone, nil, nil, None, None, None, 1, SemNumber)
+		c.Nums[0], c.Valid = x.Nums[0], 1
 		return c, true
 	default:
 		return x, true
@@ -210,7 +210,7 @@ func (b *builder) macro(name string) (x *expr, ok bool) {
 }
 
 // macroText reads a macro inside a word or string.
-func (b *builder) macroText() bool {
+func (b *Parser) macroText() bool {
 	name, ok := b.macroName()
 	if !ok {
 		return false
@@ -226,14 +226,14 @@ func (b *builder) macroText() bool {
 }
 
 // Lex returns the next token, 0 at the end of a statement; it is called by the parser.
-func (b *builder) Lex(v *yySymType) int {
+func (b *Parser) Lex(v *yySymType) int {
 	t := max(b.token(v), 0)
 	b.begins = t == tARROW || t == tSEQ || t == tALT || t == '(' && b.begins
 	return t
 }
 
 // token returns the next token, or eof.
-func (b *builder) token(v *yySymType) int {
+func (b *Parser) token(v *yySymType) int {
 	if t := b.ahead; t != 0 {
 		b.ahead = 0
 		return t
@@ -307,7 +307,7 @@ func (b *builder) token(v *yySymType) int {
 }
 
 // skipComment reads to the end of a comment and returns the next character.
-func (b *builder) skipComment() int {
+func (b *Parser) skipComment() int {
 	c := b.next()
 	for c != eof {
 		d := b.next()
@@ -320,7 +320,7 @@ func (b *builder) skipComment() int {
 }
 
 // word scans a token that begins with a letter, a quote or a percent sign.
-func (b *builder) word(c, behind int, v *yySymType) int {
+func (b *Parser) word(c, behind int, v *yySymType) int {
 	quote := c == '\''
 	if quote {
 		c = b.next()
@@ -520,7 +520,7 @@ func delivers(word string) int {
 }
 
 // number scans a number that begins with c.
-func (b *builder) number(c int) float64 {
+func (b *Parser) number(c int) float64 {
 	const (
 		whole = iota
 		fraction
@@ -560,7 +560,7 @@ func (b *builder) number(c int) float64 {
 }
 
 // quoted scans a string, after its first quote.
-func (b *builder) quoted(v *yySymType) int {
+func (b *Parser) quoted(v *yySymType) int {
 	var text []byte
 	c := b.next()
 	for c != '"' && c != eof && len(text) < maxToken {
@@ -597,7 +597,7 @@ func (b *builder) quoted(v *yySymType) int {
 }
 
 // operator scans an operator, or the end of a statement.
-func (b *builder) operator(c int) int {
+func (b *Parser) operator(c int) int {
 	two := func(second, token, single int) int {
 		d := b.next()
 		if d == second {

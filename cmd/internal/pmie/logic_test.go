@@ -33,11 +33,11 @@ func TestTruthTables(t *testing.T) {
 		if got := or.one(c.a); got != c.or {
 			t.Errorf("%d or nothing is %d, want %d", c.a, got, c.or)
 		}
-		value := newExpr(opNone, nil, nil, none, none, none, 1, semTruth)
-		value.truths[0], value.valid = c.a, 1
-		x := newExpr(opNot, value, nil, none, none, none, 1, semTruth)
-		x.settle()
-		compute(x.cell, x.arg1.cell, nil)
+		value := NewExpr(OpNone, nil, nil, None, None, None, 1, SemTruth)
+		value.Truths[0], value.Valid = c.a, 1
+		x := NewExpr(OpNot, value, nil, None, None, None, 1, SemTruth)
+		x.Settle()
+		Compute(x.Cell, x.Arg1.Cell, nil)
 		if got := x.truth(0)[0]; got != c.not {
 			t.Errorf("not %d is %d, want %d", c.a, got, c.not)
 		}

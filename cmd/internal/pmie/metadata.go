@@ -12,39 +12,39 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// metrics returns a metric of some hosts, and connects to them.
-func (src *sources) metrics(name string, hosts, insts []string) []*metric {
+// Metrics returns a metric of some hosts, and connects to them.
+func (src *sources) Metrics(name string, hosts, insts []string) []*Metric {
 	list := src.named(name, hosts, insts)
 	var conns []string
 	for _, m := range list {
-		conns = append(conns, m.conn)
+		conns = append(conns, m.Conn)
 	}
 	src.reach(conns)
 	return list
 }
 
 // named returns a metric of some hosts.
-func (src *sources) named(name string, hosts, insts []string) (list []*metric) {
+func (src *sources) named(name string, hosts, insts []string) (list []*Metric) {
 	if hosts == nil {
 		hosts = []string{""}
 	}
 	for _, h := range hosts {
-		m := &metric{name: name, conn: src.main(), count: none, named: len(insts), names: slices.Clone(insts), given: h != ""}
+		m := &Metric{Name: name, Conn: src.main(), Count: None, Named: len(insts), Names: slices.Clone(insts), Given: h != ""}
 		switch {
 		case h == "":
 		case src.archives != nil:
-			m.host, m.conn = h, "unknown archive"
+			m.Host, m.Conn = h, "unknown archive"
 			for _, a := range src.archives {
 				if a.host == h {
-					m.conn = a.path
+					m.Conn = a.path
 					break
 				}
 			}
 		default:
-			m.conn = h
+			m.Conn = h
 		}
-		if m.named > 0 {
-			m.insts = make([]int32, m.named)
+		if m.Named > 0 {
+			m.Insts = make([]int32, m.Named)
 		}
 		list = append(list, m)
 	}
@@ -52,11 +52,11 @@ func (src *sources) named(name string, hosts, insts []string) (list []*metric) {
 }
 
 // where describes the source of a metric.
-func (src *sources) where(m *metric) string {
+func (src *sources) where(m *Metric) string {
 	if src.archives != nil {
-		return fmt.Sprintf("archive %s (host %s)", m.conn, m.host)
+		return fmt.Sprintf("archive %s (host %s)", m.Conn, m.Host)
 	}
-	return fmt.Sprintf("pmcd %s (host %s)", m.conn, m.host)
+	return fmt.Sprintf("pmcd %s (host %s)", m.Conn, m.Host)
 }
 
 // A readiness is the outcome of a request for a metric's metadata.
@@ -68,13 +68,13 @@ const (
 	ready
 )
 
-// describe requests the metadata of a metric. It reports whether the rule can be used now or later.
-func (src *sources) describe(m *metric) bool { return src.initialize(m, false) != hopeless }
+// Describe requests the metadata of a metric. It reports whether the rule can be used now or later.
+func (src *sources) Describe(m *Metric) bool { return src.initialize(m, false) != hopeless }
 
 // initialize requests the metadata of a metric. If again is set, this is a retry, and
 // missing metrics are not reported.
-func (src *sources) initialize(m *metric, again bool) readiness {
-	c, err := src.context(m.conn)
+func (src *sources) initialize(m *Metric, again bool) readiness {
+	c, err := src.context(m.Conn)
 	if err != nil {
 		if src.archives != nil {
 			src.fail(err)
@@ -83,19 +83,19 @@ func (src *sources) initialize(m *metric, again bool) readiness {
 		return later
 	}
 	found, ok := metadata{}, false
-	if a := src.ahead[m.conn]; a != nil {
-		found, ok = a.found[m.name]
+	if a := src.ahead[m.Conn]; a != nil {
+		found, ok = a.found[m.Name]
 	}
 	if !ok {
-		found = src.lookUp(src.ctx, c, m.name)
+		found = src.lookUp(src.ctx, c, m.Name)
 	}
 	return src.known(m, found, again)
 }
 
 // known stores the metadata of a metric.
-func (src *sources) known(m *metric, found metadata, again bool) readiness {
-	m.turn = 0
-	m.changes++
+func (src *sources) known(m *Metric, found metadata, again bool) readiness {
+	m.Turn = 0
+	m.Changes++
 	state := src.accept(m, found, again)
 	if state == later && src.archives != nil {
 		return hopeless // they do not change
@@ -103,16 +103,16 @@ func (src *sources) known(m *metric, found metadata, again bool) readiness {
 	if state != ready {
 		return state
 	}
-	if m.current = m.desc; m.first == (pcp.Desc{}) {
-		m.first = m.desc
+	if m.Current = m.Desc; m.First == (pcp.Desc{}) {
+		m.First = m.Desc
 	}
-	m.conv = canonical(m.desc.Units)
-	m.ready = m.conv != 0
-	if m.desc.Sem == pcp.SemCounter {
-		m.last = make([]float64, max(m.count, 0))
+	m.Conv = Canonical(m.Desc.Units)
+	m.Ready = m.Conv != 0
+	if m.Desc.Sem == pcp.SemCounter {
+		m.Last = make([]float64, max(m.Count, 0))
 	}
 	if again {
-		m.x.refit()
+		m.X.Refit()
 	}
 	return ready
 }
@@ -152,88 +152,88 @@ func (src *sources) lookUp(ctx context.Context, c *pmapi.Context, name string) (
 	return d
 }
 
-func (src *sources) accept(m *metric, found metadata, again bool) readiness {
+func (src *sources) accept(m *Metric, found metadata, again bool) readiness {
 	if found.host != "" {
-		m.host = found.host
+		m.Host = found.host
 	}
-	if m.host != "" {
-		src.host = m.host
+	if m.Host != "" {
+		src.host = m.Host
 	}
-	src.changed(m.conn, isBack)
+	src.changed(m.Conn, isBack)
 	if err := found.nameErr; err != nil {
 		if !again {
-			src.errorf("%s: metric %s not in namespace for %s\npmLookupName failed: %s%s\n", src.cfg.Name, m.name, src.where(m), errText(err), found.meant)
+			src.errorf("%s: metric %s not in namespace for %s\npmLookupName failed: %s%s\n", src.cfg.Name, m.Name, src.where(m), errText(err), found.meant)
 		}
 		return later
 	}
 	if err := found.descErr; err != nil {
-		m.desc = pcp.Desc{}
+		m.Desc = pcp.Desc{}
 		if !again {
-			src.errorf("%s: metric %s not currently available from %s\npmLookupDesc failed: %s\n", src.cfg.Name, m.name, src.where(m), errText(err))
+			src.errorf("%s: metric %s not currently available from %s\npmLookupDesc failed: %s\n", src.cfg.Name, m.Name, src.where(m), errText(err))
 		}
 		return later
 	}
-	m.desc = found.desc
-	switch m.desc.Type {
+	m.Desc = found.desc
+	switch m.Desc.Type {
 	case pcp.TypeAggregate, pcp.TypeAggregateStatic, pcp.TypeEvent, pcp.TypeHighResEvent, pcp.TypeUnknown:
-		src.errorf("%s: metric %s has inappropriate type\n", src.cfg.Name, m.name)
+		src.errorf("%s: metric %s has inappropriate type\n", src.cfg.Name, m.Name)
 		return hopeless
 	}
-	if m.desc.InDom == pcp.InDomNull {
-		if m.named > 0 {
-			src.errorf("%s: metric %s has no instances\n", src.cfg.Name, m.name)
+	if m.Desc.InDom == pcp.InDomNull {
+		if m.Named > 0 {
+			src.errorf("%s: metric %s has no instances\n", src.cfg.Name, m.Name)
 			return hopeless
 		}
-		m.count = 1
+		m.Count = 1
 		return ready
 	}
 	list := found.insts
 	switch err := found.indomErr; {
 	case err == nil:
 	case found.archive:
-		src.errorf("Metric %s from %s - instance domain not available in archive\npmGetInDomArchive failed: %s\n", m.name, src.where(m), errText(err))
+		src.errorf("Metric %s from %s - instance domain not available in archive\npmGetInDomArchive failed: %s\n", m.Name, src.where(m), errText(err))
 		return hopeless
 	default:
-		src.errorf("Instance domain for metric %s from %s not (currently) available\npmGetIndom failed: %s\n", m.name, src.where(m), errText(err))
+		src.errorf("Instance domain for metric %s from %s not (currently) available\npmGetIndom failed: %s\n", m.Name, src.where(m), errText(err))
 		return later
 	}
-	if m.named == 0 {
-		m.insts, m.names = make([]int32, len(list)), make([]string, len(list))
+	if m.Named == 0 {
+		m.Insts, m.Names = make([]int32, len(list)), make([]string, len(list))
 		for i, inst := range list {
-			m.insts[i], m.names[i] = inst.Inst, inst.Name
+			m.Insts[i], m.Names[i] = inst.Inst, inst.Name
 		}
-		m.count = len(list)
+		m.Count = len(list)
 		return ready
 	}
 	return src.pick(m, list, again)
 }
 
 // pick finds the instances that a rule names.
-func (src *sources) pick(m *metric, list []pcp.Instance, again bool) readiness {
+func (src *sources) pick(m *Metric, list []pcp.Instance, again bool) readiness {
 	state := ready
-	m.count = 0
-	for i, name := range m.names {
+	m.Count = 0
+	for i, name := range m.Names {
 		j := slices.IndexFunc(list, func(inst pcp.Instance) bool { return sameInstance(name, inst.Name) })
 		if j < 0 {
 			if !again {
-				src.notify(slog.LevelError, fmt.Sprintf("metric %s from %s does not (currently) have instance \"%s\"\n", m.name, src.where(m), name))
+				src.notify(slog.LevelError, fmt.Sprintf("metric %s from %s does not (currently) have instance \"%s\"\n", m.Name, src.where(m), name))
 			}
-			m.insts[i] = pcp.InNull
+			m.Insts[i] = pcp.InNull
 			state = later
 			continue
 		}
-		m.insts[i] = list[j].Inst
-		m.count++
+		m.Insts[i] = list[j].Inst
+		m.Count++
 	}
 	// Missing instances go last, exchanged with the last present ones.
-	j := len(m.insts) - 1
-	for j >= 0 && m.insts[j] == pcp.InNull {
+	j := len(m.Insts) - 1
+	for j >= 0 && m.Insts[j] == pcp.InNull {
 		j--
 	}
 	for i := 0; i < j; i++ {
-		if m.insts[i] == pcp.InNull {
-			m.insts[i], m.insts[j] = m.insts[j], m.insts[i]
-			m.names[i], m.names[j] = m.names[j], m.names[i]
+		if m.Insts[i] == pcp.InNull {
+			m.Insts[i], m.Insts[j] = m.Insts[j], m.Insts[i]
+			m.Names[i], m.Names[j] = m.Names[j], m.Names[i]
 			j--
 		}
 	}
@@ -265,8 +265,8 @@ func sameInstance(a, b string) bool {
 }
 
 // instanceNames requests the names of all instances of a metric.
-func (src *sources) instanceNames(m *metric) map[int32]string {
-	c, err := src.context(m.conn)
+func (src *sources) instanceNames(m *Metric) map[int32]string {
+	c, err := src.context(m.Conn)
 	if err != nil {
 		return map[int32]string{}
 	}
@@ -274,11 +274,11 @@ func (src *sources) instanceNames(m *metric) map[int32]string {
 	a, ok := c.Archive()
 	var list []pcp.Instance
 	if ok {
-		if list, err = a.GetInDomArchive(src.ctx, m.desc.InDom); err != nil {
-			src.notify(slog.LevelError, fmt.Sprintf("metric %s from %s: instance domain not available in archive\npmNameInDomArchive failed: %s\n", m.name, src.where(m), errText(err)))
+		if list, err = a.GetInDomArchive(src.ctx, m.Desc.InDom); err != nil {
+			src.notify(slog.LevelError, fmt.Sprintf("metric %s from %s: instance domain not available in archive\npmNameInDomArchive failed: %s\n", m.Name, src.where(m), errText(err)))
 		}
-	} else if list, err = c.GetInDom(src.ctx, m.desc.InDom); err != nil {
-		src.notify(slog.LevelError, fmt.Sprintf("metric %s from %s: instance domain not (currently) available\npmGetInDom failed: %s\n", m.name, src.where(m), errText(err)))
+	} else if list, err = c.GetInDom(src.ctx, m.Desc.InDom); err != nil {
+		src.notify(slog.LevelError, fmt.Sprintf("metric %s from %s: instance domain not (currently) available\npmGetInDom failed: %s\n", m.Name, src.where(m), errText(err)))
 	}
 	for _, inst := range list {
 		names[inst.Inst] = inst.Name

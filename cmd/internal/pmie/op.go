@@ -2,222 +2,222 @@ package pmie
 
 import "fmt"
 
-// An op is the operation of a node of an expression.
-type op uint8
+// An Op is the operation of a node of an expression.
+type Op uint8
 
 // The operators. Aggregates and quantifiers have one for each domain, in the order of
 // the domains.
 const (
-	opNone op = iota // a constant
-	opVar            // a variable that the program sets, such as $minute
-	opRule
-	opFetch
-	opDelay
-	opRate
-	opInstant
-	opNeg
-	opAdd
-	opSub
-	opMul
-	opDiv
-	opSum
+	OpNone Op = iota // a constant
+	OpVar            // a variable that the program sets, such as $minute
+	OpRule
+	OpFetch
+	OpDelay
+	OpRate
+	OpInstant
+	OpNeg
+	OpAdd
+	OpSub
+	OpMul
+	OpDiv
+	OpSum
 	opSumInst
 	opSumSample
-	opAvg
+	OpAvg
 	opAvgInst
 	opAvgSample
-	opMax
+	OpMax
 	opMaxInst
 	opMaxSample
-	opMin
+	OpMin
 	opMinInst
 	opMinSample
-	opEq
-	opEqText
-	opNeq
-	opNeqText
-	opLt
-	opLte
-	opGt
-	opGte
-	opNot
-	opRise
-	opFall
-	opAnd
-	opOr
-	opMatch
-	opNoMatch
-	opRuleset
-	opOther
-	opAll
+	OpEq
+	OpEqText
+	OpNeq
+	OpNeqText
+	OpLt
+	OpLte
+	OpGt
+	OpGte
+	OpNot
+	OpRise
+	OpFall
+	OpAnd
+	OpOr
+	OpMatch
+	OpNoMatch
+	OpRuleset
+	OpOther
+	OpAll
 	opAllInst
 	opAllSample
-	opSome
+	OpSome
 	opSomeInst
 	opSomeSample
-	opPercent
+	OpPercent
 	opPercentInst
 	opPercentSample
-	opCount
+	OpCount
 	opCountInst
 	opCountSample
-	actSeq
-	actAlt
-	actShell
-	actAlarm
-	actSyslog
-	actPrint
-	actStomp
-	actExec
-	actWebhook
-	actAlertmanager
-	actMail
-	actArgument
+	ActSeq
+	ActAlt
+	ActShell
+	ActAlarm
+	ActSyslog
+	ActPrint
+	ActStomp
+	ActExec
+	ActWebhook
+	ActAlertmanager
+	ActMail
+	ActArgument
 )
 
 // String returns an operator as it is written, or as it is shown if rules cannot contain
 // it.
-func (o op) String() string {
+func (o Op) String() string {
 	switch o {
-	case opNone:
+	case OpNone:
 		return "<nop node>"
-	case opVar:
+	case OpVar:
 		return "<op_var node>"
-	case opRule:
+	case OpRule:
 		return "->"
-	case opFetch:
+	case OpFetch:
 		return "<fetch node>"
-	case opDelay:
+	case OpDelay:
 		return "<delay node>"
-	case opRate:
+	case OpRate:
 		return "rate"
-	case opInstant:
+	case OpInstant:
 		return "instant"
-	case opNeg, opSub:
+	case OpNeg, OpSub:
 		return "-"
-	case opAdd:
+	case OpAdd:
 		return "+"
-	case opMul:
+	case OpMul:
 		return "*"
-	case opDiv:
+	case OpDiv:
 		return "/"
-	case opEq:
+	case OpEq:
 		return "=="
-	case opEqText:
+	case OpEqText:
 		return "==<str>"
-	case opNeq:
+	case OpNeq:
 		return "!="
-	case opNeqText:
+	case OpNeqText:
 		return "!=<str>"
-	case opLt:
+	case OpLt:
 		return "<"
-	case opLte:
+	case OpLte:
 		return "<="
-	case opGt:
+	case OpGt:
 		return ">"
-	case opGte:
+	case OpGte:
 		return ">="
-	case opNot:
+	case OpNot:
 		return "!"
-	case opRise:
+	case OpRise:
 		return "rising"
-	case opFall:
+	case OpFall:
 		return "falling"
-	case opAnd:
+	case OpAnd:
 		return "&&"
-	case opOr:
+	case OpOr:
 		return "||"
-	case opMatch:
+	case OpMatch:
 		return "match_inst"
-	case opNoMatch:
+	case OpNoMatch:
 		return "nomatch_inst"
-	case opRuleset:
+	case OpRuleset:
 		return "ruleset"
-	case opOther:
+	case OpOther:
 		return "other"
-	case actSeq:
+	case ActSeq:
 		return "&"
-	case actAlt:
+	case ActAlt:
 		return "|"
-	case actShell:
+	case ActShell:
 		return "shell"
-	case actAlarm:
+	case ActAlarm:
 		return "alarm"
-	case actSyslog:
+	case ActSyslog:
 		return "syslog"
-	case actPrint:
+	case ActPrint:
 		return "print"
-	case actStomp:
+	case ActStomp:
 		return "stomp"
-	case actExec:
+	case ActExec:
 		return "exec"
-	case actWebhook:
+	case ActWebhook:
 		return "webhook"
-	case actAlertmanager:
+	case ActAlertmanager:
 		return "alertmanager"
-	case actMail:
+	case ActMail:
 		return "mail"
-	case actArgument:
+	case ActArgument:
 		return "<action arg node>"
 	}
 	for _, f := range []struct {
-		first op
+		first Op
 		name  string
-	}{{opSum, "sum"}, {opAvg, "avg"}, {opMax, "max"}, {opMin, "min"}, {opAll, "all"}, {opSome, "some"}, {opPercent, "pcnt"}, {opCount, "count"}} {
+	}{{OpSum, "sum"}, {OpAvg, "avg"}, {OpMax, "max"}, {OpMin, "min"}, {OpAll, "all"}, {OpSome, "some"}, {OpPercent, "pcnt"}, {OpCount, "count"}} {
 		if o >= f.first && o < f.first+3 {
-			return f.name + "_" + domain(o-f.first).String()
+			return f.name + "_" + Domain(o-f.first).String()
 		}
 	}
 	return fmt.Sprintf("<unknown op %d>", uint8(o))
 }
 
-// aggregate reports whether an operator reduces a set of values to one number.
-func (o op) aggregate() bool {
-	return o >= opSum && o < opSum+12 || o >= opCount && o < opCount+3
+// Aggregate reports whether an operator reduces a set of values to one number.
+func (o Op) Aggregate() bool {
+	return o >= OpSum && o < OpSum+12 || o >= OpCount && o < OpCount+3
 }
 
 // numeric reports whether an operator reduces a set of numbers to one.
-func (o op) numeric() bool { return o >= opSum && o < opSum+12 }
+func (o Op) numeric() bool { return o >= OpSum && o < OpSum+12 }
 
 // ofSamples reports whether an aggregate runs over samples.
-func (o op) ofSamples() bool {
-	return o >= opSum && o < opSum+12 && domain((o-opSum)%3) == overSamples || o == opCountSample
+func (o Op) ofSamples() bool {
+	return o >= OpSum && o < OpSum+12 && Domain((o-OpSum)%3) == OverSamples || o == opCountSample
 }
 
 // domain returns the domain of an aggregate or a quantifier.
-func (o op) domain() (d domain, ok bool) {
+func (o Op) domain() (d Domain, ok bool) {
 	switch {
-	case o >= opSum && o < opSum+12:
-		return domain((o - opSum) % 3), true
-	case o >= opAll && o < opCount+3:
-		return domain((o - opAll) % 3), true
+	case o >= OpSum && o < OpSum+12:
+		return Domain((o - OpSum) % 3), true
+	case o >= OpAll && o < OpCount+3:
+		return Domain((o - OpAll) % 3), true
 	}
 	return 0, false
 }
 
 // computes reports whether the values of an operator are those of its arguments, or are computed from
 // them.
-func (o op) computes() bool { return o >= opDelay && o < opCount+3 && o != opRuleset && o != opOther }
+func (o Op) computes() bool { return o >= OpDelay && o < OpCount+3 && o != OpRuleset && o != OpOther }
 
 // extremum reports whether the value of an operator is one of the values in its domain.
-func (o op) extremum() bool { return o >= opMax && o < opMax+6 }
+func (o Op) extremum() bool { return o >= OpMax && o < OpMax+6 }
 
-// acts reports whether an operator is an action that runs.
-func (o op) acts() bool { return o >= actShell && o <= actMail }
+// Acts reports whether an operator is an action that runs.
+func (o Op) Acts() bool { return o >= ActShell && o <= ActMail }
 
-// delivers reports whether an operator is an action that names a receiver.
-func (o op) delivers() bool { return o >= actWebhook && o <= actMail }
+// Delivers reports whether an operator is an action that names a receiver.
+func (o Op) Delivers() bool { return o >= ActWebhook && o <= ActMail }
 
-// A domain is the dimension that an aggregate or a quantifier covers.
-type domain uint8
+// A Domain is the dimension that an aggregate or a quantifier covers.
+type Domain uint8
 
 const (
-	overHosts domain = iota
-	overInstances
-	overSamples
+	OverHosts Domain = iota
+	OverInstances
+	OverSamples
 )
 
-func (d domain) String() string { return [...]string{"host", "inst", "sample"}[d] }
+func (d Domain) String() string { return [...]string{"host", "inst", "sample"}[d] }
 
 // Truth values, of three kinds. Their numbers are in order, for comparisons.
 const (

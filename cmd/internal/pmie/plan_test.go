@@ -196,7 +196,7 @@ func TestPlan(t *testing.T) {
 			if _, err := e.Load(t.Context(), strings.NewReader(text.String()), "rules"); err != nil {
 				t.Fatal(err)
 			}
-			var last *plan
+			var last *Plan
 			e.cfg.Watch = func(Stats) {
 				p := e.get.tasks[0].plan
 				if p == nil {
@@ -204,7 +204,7 @@ func TestPlan(t *testing.T) {
 				}
 				if p != last {
 					plans++
-					for _, c := range p.conds {
+					for _, c := range p.Conds {
 						if c != nil {
 							planned++
 						}

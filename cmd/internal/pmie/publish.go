@@ -27,9 +27,9 @@ func (e *Engine) Published() [][]Published {
 // published appends the current values of the rules of a task.
 func (t *task) published(list []Published) []Published {
 	for _, r := range t.rules {
-		p := Published{Name: r.name, Desc: r.x.describe(), Value: math.NaN()}
-		if r.x.valid > 0 {
-			p.Value = r.x.newest()
+		p := Published{Name: r.Name, Desc: r.X.Describe(), Value: math.NaN()}
+		if r.X.Valid > 0 {
+			p.Value = r.X.Newest()
 		} else {
 			p.Err = pcp.ErrValue
 		}

@@ -12,10 +12,10 @@ import (
 // review asks a host whether the known metadata of metrics are still valid: an agent may have been replaced by
 // another with other descriptors. It is part of a flight; the function that it returns is called when the
 // flight has landed.
-func (get *fetcher) review(ctx context.Context, h *host, c *pmapi.Context, metrics []*metric) (adapt func()) {
+func (get *fetcher) review(ctx context.Context, h *host, c *pmapi.Context, metrics []*Metric) (adapt func()) {
 	names := make([]string, len(metrics))
 	for i, m := range metrics {
-		names[i] = m.name
+		names[i] = m.Name
 	}
 	// A missing metric has no values, and its rules are unknown: that needs no request.
 	ids, err := c.LookupName(ctx, names...)
@@ -42,8 +42,8 @@ func (get *fetcher) review(ctx context.Context, h *host, c *pmapi.Context, metri
 		switch {
 		case ids[i] == pcp.PMIDNull || !ok || d.PMID == pcp.PMIDNull:
 			all = false // it is requested again the next time
-		case d != m.current:
-			f := get.lookUp(ctx, c, m.name)
+		case d != m.Current:
+			f := get.lookUp(ctx, c, m.Name)
 			if f.nameErr != nil || f.descErr != nil || f.indomErr != nil {
 				all = false
 				continue
@@ -66,8 +66,8 @@ func (get *fetcher) review(ctx context.Context, h *host, c *pmapi.Context, metri
 		if len(said) > 0 {
 			h.ids, h.series = nil, nil
 			for _, m := range h.metrics {
-				if m.ready {
-					m.attach(h.of(m))
+				if m.Ready {
+					m.Attach(h.of(m))
 				}
 			}
 		}
@@ -77,47 +77,47 @@ func (get *fetcher) review(ctx context.Context, h *host, c *pmapi.Context, metri
 // adapt handles a changed descriptor of a metric and returns the message about it. The rule that uses the
 // metric starts again; if the rule does not make sense for that metric, it is unknown until the metric changes
 // back.
-func (get *fetcher) adapt(m *metric, found metadata) (level slog.Level, text string) {
-	was := m.current
-	m.current = found.desc
-	root := m.x
-	for root.parent != nil {
-		root = root.parent
+func (get *fetcher) adapt(m *Metric, found metadata) (level slog.Level, text string) {
+	was := m.Current
+	m.Current = found.desc
+	root := m.X
+	for root.Parent != nil {
+		root = root.Parent
 	}
-	root.unknown()
-	m.attach(nil)
-	m.before, m.ready = 0, false
+	root.Unknown()
+	m.Attach(nil)
+	m.Before, m.Ready = 0, false
 	if why := unfit(m, found.desc); why != "" {
-		return slog.LevelWarn, fmt.Sprintf("metric %s from %s is another one than before (%s): what uses it is unknown\n", m.name, get.where(m), why)
+		return slog.LevelWarn, fmt.Sprintf("metric %s from %s is another one than before (%s): what uses it is unknown\n", m.Name, get.where(m), why)
 	}
 	get.known(m, found, true)
-	return slog.LevelInfo, fmt.Sprintf("metric %s from %s has changed: %s\n", m.name, get.where(m), changes(was, found.desc))
+	return slog.LevelInfo, fmt.Sprintf("metric %s from %s has changed: %s\n", m.Name, get.where(m), changes(was, found.desc))
 }
 
 // unfit returns why the rule that uses m does not make sense for a metric with a descriptor, "" if it does.
-func unfit(m *metric, d pcp.Desc) string {
+func unfit(m *Metric, d pcp.Desc) string {
 	dims := func(d pcp.Desc) (space, time, count int8) {
 		time = d.Units.DimTime
-		if d.Sem == pcp.SemCounter && isCounted(m.x) {
+		if d.Sem == pcp.SemCounter && IsCounted(m.X) {
 			time--
 		}
 		return d.Units.DimSpace, time, d.Units.DimCount
 	}
-	s1, t1, c1 := dims(m.first)
+	s1, t1, c1 := dims(m.First)
 	s2, t2, c2 := dims(d)
 	switch {
-	case (m.first.Type == pcp.TypeString) != (d.Type == pcp.TypeString):
-		return changes(m.first, d)
+	case (m.First.Type == pcp.TypeString) != (d.Type == pcp.TypeString):
+		return changes(m.First, d)
 	case s1 != s2 || t1 != t2 || c1 != c2:
-		return changes(m.first, d)
-	case m.named > 0 && d.InDom == pcp.InDomNull:
+		return changes(m.First, d)
+	case m.Named > 0 && d.InDom == pcp.InDomNull:
 		return "it has no instances"
-	case (m.first.InDom == pcp.InDomNull) != (d.InDom == pcp.InDomNull):
+	case (m.First.InDom == pcp.InDomNull) != (d.InDom == pcp.InDomNull):
 		return "it has instances, or none any more"
 	}
 	switch d.Type {
 	case pcp.TypeAggregate, pcp.TypeAggregateStatic, pcp.TypeEvent, pcp.TypeHighResEvent, pcp.TypeUnknown:
-		return changes(m.first, d)
+		return changes(m.First, d)
 	}
 	return ""
 }

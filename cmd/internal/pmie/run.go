@@ -90,7 +90,7 @@ func (e *Engine) rewind() error {
 			}
 		}
 		for _, r := range t.rules {
-			r.x.restart()
+			r.X.Restart()
 		}
 	}
 	return nil
@@ -173,13 +173,13 @@ func (e *Engine) evaluate(t *task) error {
 	}
 	p := e.planned(t)
 	if p != nil {
-		p.run(&e.act.ev)
+		p.Run(&e.act.ev)
 	}
 	e.act.now = e.now
 	for i, r := range t.rules {
-		var condition *cell
+		var condition *Cell
 		if p != nil {
-			condition = p.conds[i]
+			condition = p.Conds[i]
 		}
 		e.act.evaluate(r, condition)
 	}
@@ -204,17 +204,17 @@ const (
 
 // planned returns the plan for the values just fetched, nil if there is none. Only archives have
 // one: the evaluation of live values takes too little of each second to be worth a plan.
-func (e *Engine) planned(t *task) *plan {
+func (e *Engine) planned(t *task) *Plan {
 	if p := t.plan; p != nil {
-		holds := p.holds()
-		if holds && !(p.less && p.runs >= mostTrees) {
+		holds := p.Holds()
+		if holds && !(p.Less && p.Runs >= mostTrees) {
 			return p
 		}
 		t.abandon()
 		switch {
 		case holds:
 			t.trees = 0
-		case p.runs >= longPlan:
+		case p.Runs >= longPlan:
 			t.pause, t.trees = leastTrees, leastTrees
 		default:
 			t.pause = min(2*t.pause, mostTrees)
@@ -231,11 +231,11 @@ func (e *Engine) planned(t *task) *plan {
 		return nil
 	}
 	t.trees = mostTrees // if no rule can be planned
-	rules := make([]*expr, len(t.rules))
+	rules := make([]*Expr, len(t.rules))
 	for i, r := range t.rules {
-		rules[i] = r.x
+		rules[i] = r.X
 	}
-	t.plan = newPlan(rules)
+	t.plan = NewPlan(rules)
 	return t.plan
 }
 
@@ -244,7 +244,7 @@ func (e *Engine) Forget() {
 	for _, t := range e.get.tasks {
 		t.abandon()
 		for _, r := range t.rules {
-			r.x.unknown()
+			r.X.Unknown()
 		}
 	}
 }

@@ -2,23 +2,23 @@ package pmie
 
 import "github.com/go-pcp/pcp"
 
-// A series has the values of a metric at a host, for all rules that use them.
-type series struct {
-	id   pcp.PMID
-	typ  pcp.Type
-	conv float64
-	set  *pcp.ValueSet // of the last fetch, in order of instances; nil if there are no values
+// A Series has the values of a metric at a host, for all rules that use them.
+type Series struct {
+	Id   pcp.PMID
+	Typ  pcp.Type
+	Conv float64
+	Set  *pcp.ValueSet // of the last fetch, in order of instances; nil if there are no values
 	time float64       // of the last values
 	nums []float64     // of set, in canonical units
-	have bool          // nums are those of set
+	Have bool          // nums are those of set
 
 	insts []int32 // of the last values
 	turn  int     // the number of times that they have changed
 }
 
-// arrive takes values that were fetched.
-func (s *series) arrive(set *pcp.ValueSet, time float64) {
-	s.set, s.time = set, time
+// Arrive takes values that were fetched.
+func (s *Series) Arrive(set *pcp.ValueSet, time float64) {
+	s.Set, s.time = set, time
 	same := len(s.insts) == len(set.Values)
 	for i := 0; same && i < len(s.insts); i++ {
 		same = s.insts[i] == set.Values[i].Inst
@@ -34,11 +34,11 @@ func (s *series) arrive(set *pcp.ValueSet, time float64) {
 }
 
 // numbers returns the values as numbers. Values that are not numbers are 0.
-func (s *series) numbers() []float64 {
-	if s.have {
+func (s *Series) numbers() []float64 {
+	if s.Have {
 		return s.nums
 	}
-	values := s.set.Values
+	values := s.Set.Values
 	if cap(s.nums) < len(values) {
 		s.nums = make([]float64, len(values))
 	}
@@ -46,21 +46,21 @@ func (s *series) numbers() []float64 {
 	for i := range values {
 		f := 0.0
 		switch v := &values[i]; {
-		case v.Type() == s.typ && s.typ == pcp.TypeU32:
-			f = s.conv * float64(uint32(v.Bits()))
-		case v.Type() == s.typ && s.typ == pcp.TypeU64:
-			f = s.conv * float64(v.Bits())
-		case v.Type() == s.typ && s.typ == pcp.Type64:
-			f = s.conv * float64(int64(v.Bits()))
-		case v.Type() == s.typ && s.typ == pcp.TypeDouble:
-			f = s.conv * v.Double()
+		case v.Type() == s.Typ && s.Typ == pcp.TypeU32:
+			f = s.Conv * float64(uint32(v.Bits()))
+		case v.Type() == s.Typ && s.Typ == pcp.TypeU64:
+			f = s.Conv * float64(v.Bits())
+		case v.Type() == s.Typ && s.Typ == pcp.Type64:
+			f = s.Conv * float64(int64(v.Bits()))
+		case v.Type() == s.Typ && s.Typ == pcp.TypeDouble:
+			f = s.Conv * v.Double()
 		default:
-			if n, err := v.As(s.typ).Extract(s.typ, pcp.TypeDouble); err == nil {
-				f = s.conv * n.Double()
+			if n, err := v.As(s.Typ).Extract(s.Typ, pcp.TypeDouble); err == nil {
+				f = s.Conv * n.Double()
 			}
 		}
 		s.nums[i] = f
 	}
-	s.have = true
+	s.Have = true
 	return s.nums
 }

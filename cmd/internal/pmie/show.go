@@ -13,32 +13,32 @@ func (e *Engine) show(t *task) {
 	b := e.buf
 	for _, r := range t.rules {
 		if e.cfg.Verbose == Applet {
-			b = append(appendValue(b, r.x), ' ')
+			b = append(AppendValue(b, r.X), ' ')
 			continue
 		}
-		b = append(b, r.name...)
+		b = append(b, r.Name...)
 		if e.src.archives != nil || e.cfg.Timestamps {
 			b = fmt.Appendf(b, " (%s)", e.cfg.date(e.now))
 		}
 		b = append(b, ": "...)
 		switch e.cfg.Verbose {
 		case Annotated:
-			b = appendAnnotated(b, r.x)
+			b = appendAnnotated(b, r.X)
 		case Satisfying:
-			b = appendSatisfying(b, r.x)
+			b = appendSatisfying(b, r.X)
 		default:
-			b = appendValue(b, r.x)
+			b = AppendValue(b, r.X)
 		}
 		b = append(b, '\n')
 	}
 	e.buf = append(b, '\n')
 }
 
-func appendAnnotated(b []byte, x *expr) []byte {
-	if x.insts <= 0 && x.hosts <= 0 || x.sem == semText || x.metrics == nil || x.valid == 0 {
-		return appendValue(b, x)
+func appendAnnotated(b []byte, x *Expr) []byte {
+	if x.Insts <= 0 && x.Hosts <= 0 || x.Sem == SemText || x.Metrics == nil || x.Valid == 0 {
+		return AppendValue(b, x)
 	}
-	for i := range x.span {
+	for i := range x.Span {
 		b = appendBound(b, x, x, i)
 	}
 	return b
@@ -46,39 +46,39 @@ func appendAnnotated(b []byte, x *expr) []byte {
 
 // appendBound appends a line with the ith value of x, and the host and the instance of
 // that of where.
-func appendBound(b []byte, where, x *expr, i int) []byte {
-	bind := bindingOf(where, i)
+func appendBound(b []byte, where, x *Expr, i int) []byte {
+	bind := BindingOf(where, i)
 	b = append(b, "\n    "...)
-	b = append(b, bind.host...)
+	b = append(b, bind.Host...)
 	b = append(b, ": "...)
-	if bind.hasInst {
-		b = fmt.Appendf(b, "[%s] ", bind.inst)
+	if bind.HasInst {
+		b = fmt.Appendf(b, "[%s] ", bind.Inst)
 	}
 	switch {
-	case i >= x.span:
+	case i >= x.Span:
 		return append(b, '?')
-	case x.sem == semTruth:
-		return appendTruth(b, x, i)
-	case x.texts != nil && x.valid > 0:
-		return append(append(append(b, '"'), x.strs(0)[i]...), '"')
+	case x.Sem == SemTruth:
+		return AppendTruth(b, x, i)
+	case x.Texts != nil && x.Valid > 0:
+		return append(append(append(b, '"'), x.Strs(0)[i]...), '"')
 	}
-	return appendNumber(b, x, i)
+	return AppendNumber(b, x, i)
 }
 
-func appendSatisfying(b []byte, x *expr) []byte {
+func appendSatisfying(b []byte, x *Expr) []byte {
 	switch {
-	case x.metrics == nil || x.valid == 0:
-		return appendValue(b, x)
-	case x.sem != semTruth:
+	case x.Metrics == nil || x.Valid == 0:
+		return AppendValue(b, x)
+	case x.Sem != SemTruth:
 		return appendAnnotated(b, x)
 	}
-	where := findBindings(x)
-	what := findValues(where)
-	if where.valid == 0 {
+	where := FindBindings(x)
+	what := FindValues(where)
+	if where.Valid == 0 {
 		return append(b, " <no bindings available>"...)
 	}
-	for i := range where.span {
-		if satisfies(where, i) {
+	for i := range where.Span {
+		if Satisfies(where, i) {
 			b = appendBound(b, where, what, i)
 		}
 	}
@@ -88,22 +88,22 @@ func appendSatisfying(b []byte, x *expr) []byte {
 // Print writes a rule as it was parsed, all rules if the name is "". It reports whether
 // there is such a rule.
 func (e *Engine) Print(w io.Writer, name string) bool {
-	return e.each(name, func(r *named) {
-		fmt.Fprintf(w, "%s =\n%s;\n\n", r.name, appendSyntax(nil, r.x, false))
+	return e.each(name, func(r *Rule) {
+		fmt.Fprintf(w, "%s =\n%s;\n\n", r.Name, AppendSyntax(nil, r.X, false))
 	})
 }
 
 // PrintBindings writes the part of a rule that %h, %i and %v refer to, as Print does the
 // rule.
 func (e *Engine) PrintBindings(w io.Writer, name string) bool {
-	return e.each(name, func(r *named) {
-		fmt.Fprintf(w, "%s (subexpression for %%h, %%i and %%v bindings) =\n%s\n\n", r.name, appendSyntax(nil, findValues(findBindings(r.x)), false))
+	return e.each(name, func(r *Rule) {
+		fmt.Fprintf(w, "%s (subexpression for %%h, %%i and %%v bindings) =\n%s\n\n", r.Name, AppendSyntax(nil, FindValues(FindBindings(r.X)), false))
 	})
 }
 
-func (e *Engine) each(name string, f func(*named)) bool {
+func (e *Engine) each(name string, f func(*Rule)) bool {
 	if name != "" {
-		r := e.rules.find(name)
+		r := e.rules.Rule(name)
 		if r != nil {
 			f(r)
 		}
@@ -111,7 +111,7 @@ func (e *Engine) each(name string, f func(*named)) bool {
 	}
 	for _, t := range e.get.tasks {
 		for _, r := range t.rules {
-			f(r.named)
+			f(r.Rule)
 		}
 	}
 	return true

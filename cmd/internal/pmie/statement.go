@@ -3,72 +3,72 @@ package pmie
 // An actor carries out what rules ask for.
 type actor struct {
 	*sources
-	ev     evaluator
+	ev     Evaluator
 	runner runner
 	tally  func() // counts have changed
 	counts Stats
 
 	now     float64
-	current *expr  // the rule that is evaluated
+	current *Expr  // the rule that is evaluated
 	rule    *ruled // the named rule that it is, or is a part of
-	fired   *expr  // the rule that was true
+	fired   *Expr  // the rule that was true
 	pass    uint64 // counts evaluations
 }
 
 // evaluate evaluates a rule. If a plan has evaluated its condition, that is the condition.
-func (act *actor) evaluate(r *ruled, condition *cell) {
-	if condition != nil && act.cfg.Observe == nil && act.cfg.Alert == nil && condition.verdict() != isTrue {
-		act.count(condition.verdict())
+func (act *actor) evaluate(r *ruled, condition *Cell) {
+	if condition != nil && act.cfg.Observe == nil && act.cfg.Alert == nil && condition.Verdict() != isTrue {
+		act.count(condition.Verdict())
 		act.counts.Actual++
 		return // the rule gets its value when the plan is abandoned
 	}
-	if r.x.inert() {
+	if r.X.Inert() {
 		return
 	}
-	act.current, act.rule, act.fired = r.x, r, nil
+	act.current, act.rule, act.fired = r.X, r, nil
 	act.pass++
 	if condition != nil {
-		r.x.arg1.store()
-		act.decide(r.x, condition)
+		r.X.Arg1.Store()
+		act.decide(r.X, condition)
 	} else {
-		act.run(r.x)
+		act.run(r.X)
 	}
 	act.counts.Actual++
 	act.settle(r)
 }
 
 // run evaluates a statement of rules: an expression, a rule or ruleset, or an action.
-func (act *actor) run(x *expr) {
+func (act *actor) run(x *Expr) {
 	switch {
-	case x.op == opRule:
-		act.ev.run(x.arg1)
-		act.decide(x, x.arg1.cell)
-	case x.op == opRuleset:
+	case x.Op == OpRule:
+		act.ev.Run(x.Arg1)
+		act.decide(x, x.Arg1.Cell)
+	case x.Op == OpRuleset:
 		act.ruleset(x)
-	case x.op == actSeq:
+	case x.Op == ActSeq:
 		act.seq(x)
-	case x.op == actAlt:
+	case x.Op == ActAlt:
 		act.alt(x)
-	case x.op == actArgument:
+	case x.Op == ActArgument:
 		act.arguments(x)
-	case x.op.acts() && act.archives != nil:
+	case x.Op.Acts() && act.archives != nil:
 		act.pretend(x)
-	case x.op.delivers():
+	case x.Op.Delivers():
 		act.notifyReceiver(x)
-	case x.op.acts():
+	case x.Op.Acts():
 		act.action(x)
 	default:
-		act.ev.run(x)
+		act.ev.Run(x)
 	}
 }
 
 // decide gives a rule the value of its condition, and runs its actions if that is true.
-func (act *actor) decide(x *expr, condition *cell) {
-	x.conclude(condition)
-	x.pass = act.pass
-	if act.count(condition.verdict()) {
+func (act *actor) decide(x *Expr, condition *Cell) {
+	x.Conclude(condition)
+	x.Pass = act.pass
+	if act.count(condition.Verdict()) {
 		act.fired = x
-		act.run(x.arg2)
+		act.run(x.Arg2)
 	}
 }
 
@@ -86,56 +86,56 @@ func (act *actor) count(verdict int8) bool {
 }
 
 // as evaluates a rule of a ruleset: the output of its actions is about that rule.
-func (act *actor) as(rule *expr) {
+func (act *actor) as(rule *Expr) {
 	outer := act.current
 	act.current = rule
 	act.run(rule)
 	act.current = outer
 }
 
-func (act *actor) ruleset(x *expr) {
-	defer func(fired *expr) {
+func (act *actor) ruleset(x *Expr) {
+	defer func(fired *Expr) {
 		// The other actions do not fire the ruleset.
-		if act.fired != nil && (x.arg2 != nil && (act.fired == x.arg2.arg1 || act.fired == x.arg2.arg2)) {
+		if act.fired != nil && (x.Arg2 != nil && (act.fired == x.Arg2.Arg1 || act.fired == x.Arg2.Arg2)) {
 			act.fired = fired
 		}
 	}(act.fired)
-	take := func(rule *expr) {
-		x.valid = rule.valid
-		x.truths[0] = rule.truths[0]
+	take := func(rule *Expr) {
+		x.Valid = rule.Valid
+		x.Truths[0] = rule.Truths[0]
 	}
-	x.valid = 0
+	x.Valid = 0
 	allUnknown := true
-	for o := x.arg1; o != nil; o = o.arg2 {
+	for o := x.Arg1; o != nil; o = o.Arg2 {
 		rule := o
-		if o.op != opRule {
-			rule = o.arg1
+		if o.Op != OpRule {
+			rule = o.Arg1
 		}
-		if rule == nil || rule.op != opRule {
+		if rule == nil || rule.Op != OpRule {
 			return // the mistake was reported
 		}
 		act.as(rule)
-		if rule.valid > 0 {
+		if rule.Valid > 0 {
 			take(rule)
-			switch x.truths[0] {
+			switch x.Truths[0] {
 			case isTrue:
 				return
 			case isFalse:
 				allUnknown = false
 			}
 		}
-		if o.op == opRule {
+		if o.Op == OpRule {
 			break
 		}
 	}
-	if x.arg2 == nil {
+	if x.Arg2 == nil {
 		return
 	}
-	unknown, otherwise := x.arg2.arg1, x.arg2.arg2
+	unknown, otherwise := x.Arg2.Arg1, x.Arg2.Arg2
 	switch {
-	case allUnknown && unknown.op == opRule:
+	case allUnknown && unknown.Op == OpRule:
 		act.as(unknown)
-	case otherwise.op == opRule:
+	case otherwise.Op == OpRule:
 		act.as(otherwise)
 		take(otherwise)
 	}

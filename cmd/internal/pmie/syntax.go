@@ -8,112 +8,112 @@ import (
 )
 
 // simple reports whether an argument of an operator is written without parentheses.
-func simple(x *expr) bool {
-	switch x.op {
-	case opNone, opVar, opDelay, opFetch, opRate, opInstant:
+func simple(x *Expr) bool {
+	switch x.Op {
+	case OpNone, OpVar, OpDelay, OpFetch, OpRate, OpInstant:
 		return true
 	}
-	return x.op.aggregate()
+	return x.Op.Aggregate()
 }
 
-// appendSyntax appends an expression as it was parsed. A brief one has only the hosts and
+// AppendSyntax appends an expression as it was parsed. A brief one has only the hosts and
 // instances that were named.
-func appendSyntax(b []byte, x *expr, brief bool) []byte {
-	part := func(b []byte, x *expr, bare bool) []byte {
+func AppendSyntax(b []byte, x *Expr, brief bool) []byte {
+	part := func(b []byte, x *Expr, bare bool) []byte {
 		if bare {
-			return appendSyntax(b, x, brief)
+			return AppendSyntax(b, x, brief)
 		}
-		return append(appendSyntax(append(b, '('), x, brief), ')')
+		return append(AppendSyntax(append(b, '('), x, brief), ')')
 	}
-	switch o := x.op; {
-	case o == opNone:
-		if x.nvals == 0 || x.span == 0 {
+	switch o := x.Op; {
+	case o == OpNone:
+		if x.Nvals == 0 || x.Span == 0 {
 			return b
 		}
-		return append(b, strings.TrimLeft(string(appendValue(nil, x)), ctext.Space)...)
-	case o == opFetch || o == opDelay:
+		return append(b, strings.TrimLeft(string(AppendValue(nil, x)), ctext.Space)...)
+	case o == OpFetch || o == OpDelay:
 		return appendFetch(b, x, brief)
-	case o.delivers():
+	case o.Delivers():
 		b = append(append(b, o.String()...), ' ')
-		if x.arg2 != nil {
-			b = append(appendSyntax(b, x.arg2, brief), ' ')
+		if x.Arg2 != nil {
+			b = append(AppendSyntax(b, x.Arg2, brief), ' ')
 		}
-		return appendSyntax(fmt.Appendf(b, "%s ", appendName(nil, x.text)), x.arg1, brief)
-	case o == opVar:
-		return append(b, x.text...)
-	case x.arg1 == nil:
+		return AppendSyntax(fmt.Appendf(b, "%s ", appendName(nil, x.Text)), x.Arg1, brief)
+	case o == OpVar:
+		return append(b, x.Text...)
+	case x.Arg1 == nil:
 		return append(b, o.String()...)
-	case o == actArgument:
-		if s := x.syslog; s != nil {
-			b = fmt.Appendf(b, "[level=%d tag=%q] ", s.priority, s.tag)
+	case o == ActArgument:
+		if s := x.Syslog; s != nil {
+			b = fmt.Appendf(b, "[level=%d tag=%q] ", s.Priority, s.Tag)
 		}
-		for y := x.arg1; y != nil; y = y.arg1 {
-			if y != x.arg1 {
+		for y := x.Arg1; y != nil; y = y.Arg1 {
+			if y != x.Arg1 {
 				b = append(b, ' ')
 			}
-			b = appendSyntax(b, y, brief)
+			b = AppendSyntax(b, y, brief)
 		}
 		return b
-	case x.arg2 == nil:
+	case x.Arg2 == nil:
 		b = append(append(b, o.String()...), ' ')
-		return part(b, x.arg1, x.arg1.op == actSeq || x.arg1.op == actAlt || o.acts())
-	case o.acts() && o != actSyslog:
+		return part(b, x.Arg1, x.Arg1.Op == ActSeq || x.Arg1.Op == ActAlt || o.Acts())
+	case o.Acts() && o != ActSyslog:
 		b = append(append(b, o.String()...), ' ')
-		return appendSyntax(append(appendSyntax(b, x.arg2, brief), ' '), x.arg1, brief)
-	case o >= opPercent && o < opPercent+3:
-		b = fmt.Appendf(b, "%v %d%% ", o, int(x.arg2.nums[0]*100+0.5))
-		return part(b, x.arg1, x.arg1.op == opNone || x.arg1.op == opDelay || x.arg1.op == opFetch)
-	case o == opMatch || o == opNoMatch:
+		return AppendSyntax(append(AppendSyntax(b, x.Arg2, brief), ' '), x.Arg1, brief)
+	case o >= OpPercent && o < OpPercent+3:
+		b = fmt.Appendf(b, "%v %d%% ", o, int(x.Arg2.Nums[0]*100+0.5))
+		return part(b, x.Arg1, x.Arg1.Op == OpNone || x.Arg1.Op == OpDelay || x.Arg1.Op == OpFetch)
+	case o == OpMatch || o == OpNoMatch:
 		b = append(append(b, o.String()...), ' ')
-		return part(append(appendSyntax(b, x.arg2, brief), ' '), x.arg1, false)
+		return part(append(AppendSyntax(b, x.Arg2, brief), ' '), x.Arg1, false)
 	default:
-		b = part(b, x.arg1, simple(x.arg1) || o == opRule)
+		b = part(b, x.Arg1, simple(x.Arg1) || o == OpRule)
 		b = fmt.Appendf(b, " %v ", o)
-		return part(b, x.arg2, simple(x.arg2) || o == opRule)
+		return part(b, x.Arg2, simple(x.Arg2) || o == OpRule)
 	}
 }
 
-func appendFetch(b []byte, x *expr, brief bool) []byte {
-	m := x.metrics.first()
-	b = append(b, m.name...)
+func appendFetch(b []byte, x *Expr, brief bool) []byte {
+	m := x.Metrics.First()
+	b = append(b, m.Name...)
 	if !brief {
-		for _, m := range x.metrics.list[:max(x.hosts, 0)] {
-			b = fmt.Appendf(b, " :%s", m.host)
+		for _, m := range x.Metrics.List[:max(x.Hosts, 0)] {
+			b = fmt.Appendf(b, " :%s", m.Host)
 		}
-	} else if m.given {
-		for _, m := range x.metrics.list {
-			b = fmt.Appendf(b, " :%s", m.conn)
+	} else if m.Given {
+		for _, m := range x.Metrics.List {
+			b = fmt.Appendf(b, " :%s", m.Conn)
 		}
 	}
-	names := min(max(m.count, 0), len(m.names))
+	names := min(max(m.Count, 0), len(m.Names))
 	if brief {
-		names = min(m.named, len(m.names))
+		names = min(m.Named, len(m.Names))
 	}
 	for i := range names {
-		b = fmt.Appendf(b, " #%s", m.names[i])
+		b = fmt.Appendf(b, " #%s", m.Names[i])
 	}
 	switch {
-	case x.op == opFetch:
-		if x.times > 1 {
-			b = fmt.Appendf(b, " @0..%d", x.times-1)
+	case x.Op == OpFetch:
+		if x.Times > 1 {
+			b = fmt.Appendf(b, " @0..%d", x.Times-1)
 		}
-	case x.times == x.arg1.times-1:
-		b = fmt.Appendf(b, " @%d", x.times)
+	case x.Times == x.Arg1.Times-1:
+		b = fmt.Appendf(b, " @%d", x.Times)
 	default:
-		b = fmt.Appendf(b, " @%d..%d", x.times, x.times+x.arg1.times-1)
+		b = fmt.Appendf(b, " @%d..%d", x.Times, x.Times+x.Arg1.Times-1)
 	}
 	return b
 }
 
-// conditionOf returns the condition of a rule as it was parsed.
-func conditionOf(rule *expr) string {
-	if rule == nil || rule.op != opRule {
+// ConditionOf returns the condition of a rule as it was parsed.
+func ConditionOf(rule *Expr) string {
+	if rule == nil || rule.Op != OpRule {
 		return ""
 	}
-	if rule.text == "" {
-		rule.text = string(appendSyntax(nil, rule.arg1, true))
+	if rule.Text == "" {
+		rule.Text = string(AppendSyntax(nil, rule.Arg1, true))
 	}
-	return rule.text
+	return rule.Text
 }
 
 // appendName appends the name of a receiver as rules write it.

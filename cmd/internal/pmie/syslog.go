@@ -58,7 +58,7 @@ func decode(name string, of func(string) (int, bool)) (int, bool) {
 }
 
 // priority returns the number of [facility.]priority.
-func (b *builder) priority(s string) int {
+func (b *Parser) priority(s string) int {
 	facility := 0
 	if f, rest, ok := strings.Cut(s, "."); ok {
 		n, known := decode(f, facilityOf)
@@ -77,17 +77,17 @@ func (b *builder) priority(s string) int {
 
 // syslogArguments reads -p and -t from the strings at the beginning of a syslog action.
 // An option and its argument may be in one string or in two.
-func (b *builder) syslogArguments(act *expr) {
-	s := &syslog{priority: -1}
+func (b *Parser) syslogArguments(act *Expr) {
+	s := &Syslog{Priority: -1}
 	tagged := false
-	list := act.arg1
-	for list != nil && strings.HasPrefix(list.text, "-") {
-		cur, rest := list, list.text[1:]
+	list := act.Arg1
+	for list != nil && strings.HasPrefix(list.Text, "-") {
+		cur, rest := list, list.Text[1:]
 		// more advances to the next string at the end of one.
 		more := func() {
-			for rest == "" && cur.arg1 != nil {
-				cur = cur.arg1
-				rest = cur.text
+			for rest == "" && cur.Arg1 != nil {
+				cur = cur.Arg1
+				rest = cur.Text
 			}
 		}
 		more()
@@ -95,7 +95,7 @@ func (b *builder) syslogArguments(act *expr) {
 		if rest != "" {
 			option = rest[0]
 		}
-		if !(option == 'p' && s.priority < 0 || option == 't' && !tagged) {
+		if !(option == 'p' && s.Priority < 0 || option == 't' && !tagged) {
 			break
 		}
 		rest = rest[1:]
@@ -115,19 +115,19 @@ func (b *builder) syslogArguments(act *expr) {
 				b.warn("Ignoring extra text (%s) after -%c %s in syslog action", rest[i+1:], option, name)
 			}
 			if option == 'p' {
-				s.priority = b.priority(arg)
+				s.Priority = b.priority(arg)
 			} else {
-				s.tag, tagged = arg, true
+				s.Tag, tagged = arg, true
 			}
 		}
-		list = cur.arg1
+		list = cur.Arg1
 	}
-	if s.priority < 0 {
-		s.priority = logNotice
+	if s.Priority < 0 {
+		s.Priority = logNotice
 	}
 	if !tagged {
-		s.tag = defaultLogName
+		s.Tag = defaultLogName
 	}
-	act.arg1 = list
-	act.syslog = s
+	act.Arg1 = list
+	act.Syslog = s
 }

@@ -11,19 +11,19 @@ type task struct {
 	due   float64
 	retry float64 // how long until missing metrics are tried again, 0 if nothing is missing
 
-	plan  *plan // nil if trees are evaluated
+	plan  *Plan // nil if trees are evaluated
 	trees int   // the number of evaluations before a plan is made
 	pause int   // the last initial value of trees
 }
 
 // host returns where a task gets a metric from.
-func (t *task) host(m *metric) *host {
+func (t *task) host(m *Metric) *host {
 	for _, h := range t.hosts {
-		if h.conn == m.conn {
+		if h.conn == m.Conn {
 			return h
 		}
 	}
-	h := &host{name: m.host, conn: m.conn}
+	h := &host{name: m.Host, conn: m.Conn}
 	t.hosts = append([]*host{h}, t.hosts...)
 	return h
 }
@@ -41,13 +41,13 @@ func (t *task) waiting() bool {
 // abandon goes back to trees.
 func (t *task) abandon() {
 	if t.plan != nil {
-		t.plan.store()
+		t.plan.Store()
 		t.plan = nil
 	}
 }
 
 // A ruled is a rule of a task.
 type ruled struct {
-	*named
+	*Rule
 	deliveries []delivery
 }

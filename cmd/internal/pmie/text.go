@@ -7,55 +7,55 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// appendValue appends all values of the samples of x.
-func appendValue(b []byte, x *expr) []byte {
-	n := x.span
-	if x.nvals == 0 || n == 0 {
+// AppendValue appends all values of the samples of x.
+func AppendValue(b []byte, x *Expr) []byte {
+	n := x.Span
+	if x.Nvals == 0 || n == 0 {
 		return append(b, '?')
 	}
-	if x.sem == semText || x.sem == semPattern {
+	if x.Sem == SemText || x.Sem == SemPattern {
 		n = 1
 	}
 	for i := range n {
 		if i > 0 {
 			b = append(b, ' ')
 		}
-		b = appendSamples(b, x, i)
+		b = AppendSamples(b, x, i)
 	}
 	return b
 }
 
-// appendSamples appends the ith value of each sample.
-func appendSamples(b []byte, x *expr, i int) []byte {
+// AppendSamples appends the ith value of each sample.
+func AppendSamples(b []byte, x *Expr, i int) []byte {
 	switch {
-	case x.sem == semTruth:
-		return appendTruth(b, x, i)
-	case x.sem == semPattern:
+	case x.Sem == SemTruth:
+		return AppendTruth(b, x, i)
+	case x.Sem == SemPattern:
 		return append(b, "/<regex>/"...)
-	case x.sem == semText:
+	case x.Sem == SemText:
 		if i > 0 {
 			return b
 		}
-		return append(append(append(b, '"'), x.text...), '"')
-	case (x.sem == semInstant || x.sem == semDiscrete) && x.op == opFetch && x.texts != nil:
-		for s := range x.samples {
+		return append(append(append(b, '"'), x.Text...), '"')
+	case (x.Sem == SemInstant || x.Sem == SemDiscrete) && x.Op == OpFetch && x.Texts != nil:
+		for s := range x.Samples {
 			if s > 0 {
 				b = append(b, ' ')
 			}
-			b = append(append(append(b, '"'), x.strs(s)[i]...), '"')
+			b = append(append(append(b, '"'), x.Strs(s)[i]...), '"')
 		}
 		return b
 	}
-	return appendNumber(b, x, i)
+	return AppendNumber(b, x, i)
 }
 
-func appendTruth(b []byte, x *expr, i int) []byte {
-	for s := range x.samples {
+func AppendTruth(b []byte, x *Expr, i int) []byte {
+	for s := range x.Samples {
 		if s > 0 {
 			b = append(b, ' ')
 		}
 		v := isUnknown
-		if x.valid > 0 {
+		if x.Valid > 0 {
 			v = x.truth(s)[i]
 		}
 		b = append(b, [...]string{"false", "true", "unknown"}[v]...)
@@ -66,12 +66,12 @@ func appendTruth(b []byte, x *expr, i int) []byte {
 // numberWidth limits how much of a number is shown.
 const numberWidth = 23
 
-func appendNumber(b []byte, x *expr, i int) []byte {
-	for s := range x.samples {
+func AppendNumber(b []byte, x *Expr, i int) []byte {
+	for s := range x.Samples {
 		if s > 0 {
 			b = append(b, ' ')
 		}
-		if x.valid <= s || x.nums == nil || math.IsNaN(x.numbers(s)[i]) {
+		if x.Valid <= s || x.Nums == nil || math.IsNaN(x.numbers(s)[i]) {
 			b = append(b, '?')
 			continue
 		}

@@ -32,7 +32,7 @@ func (e *Engine) traceTask(t *task) {
 	}
 	b = append(b, "  rules:\n"...)
 	for _, r := range t.rules {
-		b = fmt.Appendf(b, "    %s\n", r.name)
+		b = fmt.Appendf(b, "    %s\n", r.Name)
 	}
 	log.Write(b)
 }
