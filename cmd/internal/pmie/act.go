@@ -10,32 +10,35 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/rule"
 )
 
 // seq does both actions, also the second if the first failed.
-func (act *actor) seq(x *Expr) {
+func (act *actor) seq(x *eval.Expr) {
 	act.run(x.Arg1)
 	act.run(x.Arg2)
-	x.Truths[0] = TruthOf(x.Arg1.Truths[0] == isTrue && x.Arg2.Truths[0] == isTrue)
+	x.Truths[0] = eval.TruthOf(x.Arg1.Truths[0] == eval.True && x.Arg2.Truths[0] == eval.True)
 }
 
 // alt does the second action if the first failed.
-func (act *actor) alt(x *Expr) {
+func (act *actor) alt(x *eval.Expr) {
 	act.run(x.Arg1)
-	x.Truths[0] = isTrue
-	if x.Arg1.Truths[0] == isFalse {
+	x.Truths[0] = eval.True
+	if x.Arg1.Truths[0] == eval.False {
 		act.run(x.Arg2)
 		x.Truths[0] = x.Arg2.Truths[0]
 	}
 }
 
 // arguments puts values into the arguments of an action.
-func (act *actor) arguments(x *Expr) {
+func (act *actor) arguments(x *eval.Expr) {
 	put := func(b []byte, value string) []byte { return append(b, value...) }
-	if x.Parent != nil && x.Parent.Op == ActShell && act.archives == nil {
-		put = appendQuoted
+	if x.Parent != nil && x.Parent.Op == eval.ActShell && act.archives == nil {
+		put = deliver.AppendQuoted
 	}
-	apart := x.Parent != nil && x.Parent.Op == ActExec
+	apart := x.Parent != nil && x.Parent.Op == eval.ActExec
 	var b []byte
 	x.Args = x.Args[:0]
 	for y := x.Arg1; y != nil; y = y.Arg1 {
@@ -51,17 +54,17 @@ func (act *actor) arguments(x *Expr) {
 }
 
 // held reports whether the last run of an action is too recent to repeat it.
-func (act *actor) held(x *Expr) bool {
+func (act *actor) held(x *eval.Expr) bool {
 	return x.Arg2 != nil && x.Last != 0 && act.now < x.Arg2.Nums[0]+x.Last
 }
 
 // pretend prints the action instead of carrying it out, for archives.
-func (act *actor) pretend(x *Expr) {
+func (act *actor) pretend(x *eval.Expr) {
 	if act.held(x) {
 		return
 	}
 	act.run(x.Arg1)
-	x.Truths[0] = isTrue
+	x.Truths[0] = eval.True
 	x.Last = act.now
 	text := x.Arg1.Text
 	if x.Op.Delivers() {
@@ -70,14 +73,14 @@ func (act *actor) pretend(x *Expr) {
 	act.buf = fmt.Appendf(act.buf, "%v %s: %s\n", x.Op, act.cfg.date(act.now), text)
 }
 
-func (act *actor) action(x *Expr) {
+func (act *actor) action(x *eval.Expr) {
 	if act.held(x) {
 		return
 	}
 	act.run(x.Arg1)
 	a := act.actionOf(x)
 	a.Text = x.Arg1.Text
-	if x.Op == ActExec {
+	if x.Op == eval.ActExec {
 		a.Args = x.Arg1.Args
 	}
 	if act.cfg.Act != nil {
@@ -87,7 +90,7 @@ func (act *actor) action(x *Expr) {
 		a.Priority, a.Tag = s.Priority, s.Tag
 	}
 	err := act.carryOut(x, a)
-	x.Truths[0] = TruthOf(err == nil)
+	x.Truths[0] = eval.TruthOf(err == nil)
 	x.Last = act.now
 	act.counts.Actions++
 	act.tally()
@@ -111,23 +114,23 @@ func (act *actor) expand(b []byte, format string, put func(b []byte, value strin
 	if !strings.ContainsRune(format, '%') || findFormat(format) < 0 || act.current == nil {
 		return append(b, format...)
 	}
-	where := FindBindings(act.current)
-	what := FindValues(where)
+	where := eval.FindBindings(act.current)
+	what := eval.FindValues(where)
 	if where.Valid == 0 {
 		return append(b, format...)
 	}
 	for i := range where.Span {
-		if !Satisfies(where, i) {
+		if !eval.Satisfies(where, i) {
 			continue
 		}
-		b = fill(b, format, BindingOf(where, i), what, i, put)
+		b = fill(b, format, eval.BindingOf(where, i), what, i, put)
 	}
 	return b
 }
 
 // fill appends an argument with the ith value of the expression what, whose hosts and
 // instances are in bind. What may be nil.
-func fill(b []byte, format string, bind Binding, what *Expr, i int, put func(b []byte, value string) []byte) []byte {
+func fill(b []byte, format string, bind eval.Binding, what *eval.Expr, i int, put func(b []byte, value string) []byte) []byte {
 	for {
 		at := findFormat(format)
 		if at < 0 {
@@ -136,7 +139,7 @@ func fill(b []byte, format string, bind Binding, what *Expr, i int, put func(b [
 		b = append(b, format[:at]...)
 		switch c := format[at+1]; {
 		case c == 'v' && what != nil && i < what.Span:
-			b = put(b, string(AppendSamples(nil, what, i)))
+			b = put(b, string(eval.AppendSamples(nil, what, i)))
 		case c == 'h' && bind.HasHost:
 			b = put(b, bind.Host)
 		case c == 'c' && bind.HasHost:
@@ -160,22 +163,22 @@ func findFormat(s string) int {
 	return -1
 }
 
-func kindOf(x *Expr) ActionKind { return ActionKind(x.Op - ActShell) }
+func kindOf(x *eval.Expr) deliver.Kind { return deliver.Kind(x.Op - eval.ActShell) }
 
 // actionOf returns the fields that all actions of the rule being evaluated share.
-func (act *actor) actionOf(x *Expr) Action {
-	a := Action{Kind: kindOf(x), Time: timestamp(act.now).Time().In(act.cfg.Zone)}
+func (act *actor) actionOf(x *eval.Expr) deliver.Action {
+	a := deliver.Action{Kind: kindOf(x), Time: timestamp(act.now).Time().In(act.cfg.Zone)}
 	if act.rule != nil {
 		a.Rule = act.rule.Name
 	}
 	if act.cfg.Act != nil || act.cfg.Alert != nil {
-		a.Expr = ConditionOf(act.current)
+		a.Expr = rule.ConditionOf(act.current)
 	}
 	return a
 }
 
 // notifyReceiver notifies a receiver of the matches of a rule.
-func (act *actor) notifyReceiver(x *Expr) {
+func (act *actor) notifyReceiver(x *eval.Expr) {
 	a := act.actionOf(x)
 	a.Matches = act.matches(act.current, x.Arg1, true)
 	var text strings.Builder
@@ -183,7 +186,7 @@ func (act *actor) notifyReceiver(x *Expr) {
 		text.WriteString(m.Text)
 	}
 	a.Text = text.String()
-	x.Truths[0] = TruthOf(act.deliver(x, a) == nil)
+	x.Truths[0] = eval.TruthOf(act.deliver(x, a) == nil)
 	if !act.held(x) {
 		x.Last = act.now
 		act.counts.Actions++
@@ -191,7 +194,7 @@ func (act *actor) notifyReceiver(x *Expr) {
 }
 
 // deliver passes an action to Config.Alert, or to Config.Act if that is nil.
-func (act *actor) deliver(x *Expr, a Action) error {
+func (act *actor) deliver(x *eval.Expr, a deliver.Action) error {
 	a.Receiver = x.Text
 	if x.Arg2 != nil {
 		a.Holdoff = time.Duration(math.Min(x.Arg2.Nums[0], math.MaxInt32) * float64(time.Second))
@@ -223,16 +226,16 @@ func (act *actor) settle(r *ruled) {
 			}
 		}
 	}
-	if act.cfg.Observe == nil || r.X.Op != OpRule && r.X.Op != OpRuleset {
+	if act.cfg.Observe == nil || r.X.Op != eval.OpRule && r.X.Op != eval.OpRuleset {
 		return
 	}
-	ev := Evaluation{Rule: r.Name, Expr: ConditionOf(r.X), Time: timestamp(act.now).Time().In(act.cfg.Zone), State: False}
+	ev := deliver.Evaluation{Rule: r.Name, Expr: rule.ConditionOf(r.X), Time: timestamp(act.now).Time().In(act.cfg.Zone), State: deliver.False}
 	switch {
 	case act.fired != nil:
-		ev.State, ev.Expr = True, ConditionOf(act.fired)
+		ev.State, ev.Expr = deliver.True, rule.ConditionOf(act.fired)
 		ev.Matches = act.matches(act.fired, nil, false)
-	case r.X.Valid == 0 || r.X.Truths[0] == isUnknown:
-		ev.State = Unknown
+	case r.X.Valid == 0 || r.X.Truths[0] == eval.Unknown:
+		ev.State = deliver.Unknown
 	}
 	act.cfg.Observe(ev)
 }
@@ -245,7 +248,7 @@ func (act *actor) over(list []delivery, i int) bool {
 		if d.act.Op != list[i].act.Op || d.act.Text != list[i].act.Text {
 			continue
 		}
-		if j < i || d.rule.Pass == act.pass && (d.rule.Valid == 0 || d.rule.Truths[0] != isFalse) {
+		if j < i || d.rule.Pass == act.pass && (d.rule.Valid == 0 || d.rule.Truths[0] != eval.False) {
 			return false
 		}
 	}
@@ -253,18 +256,18 @@ func (act *actor) over(list []delivery, i int) bool {
 }
 
 // matches returns the matches of a rule, with the strings of an action.
-func (act *actor) matches(rule, arg *Expr, labels bool) []Match {
+func (act *actor) matches(rule, arg *eval.Expr, labels bool) []deliver.Match {
 	if rule == nil {
 		return nil
 	}
-	where := FindBindings(rule)
-	what := FindValues(where)
+	where := eval.FindBindings(rule)
+	what := eval.FindValues(where)
 	put := func(b []byte, value string) []byte { return append(b, value...) }
-	one := func(bind Binding, what *Expr, i int) Match {
-		m := Match{Host: bind.Host, Conn: bind.Conn, Instance: bind.Inst}
+	one := func(bind eval.Binding, what *eval.Expr, i int) deliver.Match {
+		m := deliver.Match{Host: bind.Host, Conn: bind.Conn, Instance: bind.Inst}
 		if what != nil && i < what.Span {
-			m.Value = string(AppendSamples(nil, what, i))
-			m.Limit = LimitOf(rule.Arg1, what, i)
+			m.Value = string(eval.AppendSamples(nil, what, i))
+			m.Limit = eval.LimitOf(rule.Arg1, what, i)
 		}
 		if arg != nil {
 			var b []byte
@@ -278,20 +281,20 @@ func (act *actor) matches(rule, arg *Expr, labels bool) []Match {
 		}
 		return m
 	}
-	var list []Match
+	var list []deliver.Match
 	if where.Valid > 0 {
 		for i := range where.Span {
-			if Satisfies(where, i) {
-				list = append(list, one(BindingOf(where, i), what, i))
+			if eval.Satisfies(where, i) {
+				list = append(list, one(eval.BindingOf(where, i), what, i))
 			}
 		}
 	}
 	if list == nil {
 		// The rule is true for a reason other than its metrics.
-		bind := Binding{}
+		bind := eval.Binding{}
 		if where.Metrics != nil && len(where.Metrics.List) == 1 {
 			m := where.Metrics.First()
-			bind = Binding{Host: m.Host, Conn: m.Conn, HasHost: true, M: m, Number: pcp.InNull}
+			bind = eval.Binding{Host: m.Host, Conn: m.Conn, HasHost: true, M: m, Number: pcp.InNull}
 		}
 		list = append(list, one(bind, nil, 0))
 	}
@@ -300,19 +303,19 @@ func (act *actor) matches(rule, arg *Expr, labels bool) []Match {
 
 // A delivery is such an action and its rule.
 type delivery struct {
-	act, rule *Expr // the rule may be one of a ruleset
+	act, rule *eval.Expr // the rule may be one of a ruleset
 }
 
 // deliveriesOf returns the actions of a rule that name a receiver.
-func deliveriesOf(x *Expr) []delivery { return appendDeliveries(nil, x, nil) }
+func deliveriesOf(x *eval.Expr) []delivery { return appendDeliveries(nil, x, nil) }
 
-func appendDeliveries(list []delivery, x, rule *Expr) []delivery {
+func appendDeliveries(list []delivery, x, rule *eval.Expr) []delivery {
 	switch {
 	case x == nil:
-	case x.Op == OpRule:
+	case x.Op == eval.OpRule:
 		return appendDeliveries(list, x.Arg2, x)
-	case rule == nil && (x.Op == OpRuleset || x.Op == OpOr || x.Op == OpOther),
-		rule != nil && (x.Op == ActSeq || x.Op == ActAlt):
+	case rule == nil && (x.Op == eval.OpRuleset || x.Op == eval.OpOr || x.Op == eval.OpOther),
+		rule != nil && (x.Op == eval.ActSeq || x.Op == eval.ActAlt):
 		return appendDeliveries(appendDeliveries(list, x.Arg1, rule), x.Arg2, rule)
 	case rule != nil && x.Op.Delivers():
 		return append(list, delivery{act: x, rule: rule})
@@ -321,13 +324,13 @@ func appendDeliveries(list []delivery, x, rule *Expr) []delivery {
 }
 
 // carryOut carries out an action.
-func (act *actor) carryOut(x *Expr, a Action) error {
+func (act *actor) carryOut(x *eval.Expr, a deliver.Action) error {
 	if act.cfg.Act != nil {
 		return act.cfg.Act(act.ctx, a)
 	}
-	err := act.runner.run(act.ctx, a)
-	if a.Kind == ActionShell || a.Kind == ActionExec {
-		x.Valid = status(err)
+	err := act.runner.Do(act.ctx, a)
+	if a.Kind == deliver.Shell || a.Kind == deliver.Exec {
+		x.Valid = deliver.Status(err)
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/rule"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -82,7 +84,7 @@ type scout struct {
 	names map[string][]string
 }
 
-func (s *scout) Metrics(name string, hosts, insts []string) []*Metric {
+func (s *scout) Metrics(name string, hosts, insts []string) []*eval.Metric {
 	list := s.named(name, hosts, insts)
 	for _, m := range list {
 		if !slices.Contains(s.names[m.Conn], name) {
@@ -92,12 +94,12 @@ func (s *scout) Metrics(name string, hosts, insts []string) []*Metric {
 	return list
 }
 
-func (s *scout) Describe(*Metric) bool { return true }
+func (s *scout) Describe(*eval.Metric) bool { return true }
 
 // scouted returns the metrics that rules name, by host. Mistakes are reported when the rules are loaded.
 func (src *sources) scouted(ctx context.Context, text []byte) map[string][]string {
 	s := &scout{sources: src, names: make(map[string][]string)}
-	b := newBuilder(language{Errorf: func(string, ...any) {}, Source: s})
+	b := rule.New(rule.Config{Errorf: func(string, ...any) {}, Source: s})
 	for b.Begin("", text); b.More() && ctx.Err() == nil; {
 		b.Next()
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
@@ -204,14 +205,14 @@ func TestShellValues(t *testing.T) {
 // not true any more.
 func TestAlert(t *testing.T) {
 	w := &world{names: []string{"sda", "sdb"}, values: []uint32{80, 10}}
-	var got []Action
+	var got []deliver.Action
 	var seen []string
 	cfg := Config{
-		Alert: func(_ context.Context, a Action) error {
+		Alert: func(_ context.Context, a deliver.Action) error {
 			got = append(got, a)
 			return nil
 		},
-		Observe: func(ev Evaluation) {
+		Observe: func(ev deliver.Evaluation) {
 			s := ev.Rule + " " + ev.State.String()
 			for _, m := range ev.Matches {
 				s += " " + m.Instance + "=" + m.Value
@@ -221,7 +222,7 @@ func TestAlert(t *testing.T) {
 	}
 	e := w.engine(t, cfg, `disks = some_inst world.busy > 50 -> webhook 5 min pager "%i at %v" " of %h";
 		two = ruleset some_inst world.busy > 90 -> mail ops "worse: %i" else some_inst world.busy > 50 -> mail ops "bad: %i" otherwise -> alertmanager am "fine";`)
-	if list := e.Deliveries(); len(list) != 4 || list[0] != (Delivery{"disks", ActionWebhook, "pager"}) || list[3].Receiver != "am" {
+	if list := e.Deliveries(); len(list) != 4 || list[0] != (deliver.Delivery{Rule: "disks", Kind: deliver.Webhook, Receiver: "pager"}) || list[3].Receiver != "am" {
 		t.Errorf("deliveries %v", list)
 	}
 	step := func(now float64, wantSeen []string, want ...string) {
@@ -274,7 +275,7 @@ func TestAlert(t *testing.T) {
 func TestActGetsAlerts(t *testing.T) {
 	w := &world{names: []string{"sda"}, values: []uint32{80}}
 	var got []string
-	e := w.engine(t, Config{Act: func(_ context.Context, a Action) error {
+	e := w.engine(t, Config{Act: func(_ context.Context, a deliver.Action) error {
 		got = append(got, a.Kind.String()+" "+a.Receiver+" "+a.Text)
 		return nil
 	}}, `some_inst world.busy > 50 -> webhook 1 min pager "%i" & exec "a" "%i";`)
@@ -329,7 +330,7 @@ func TestLimits(t *testing.T) {
 		t.Run(condition, func(t *testing.T) {
 			w := &world{names: []string{"sda", "sdb"}, values: []uint32{80, 10}}
 			var seen []string
-			e := w.engine(t, Config{Observe: func(ev Evaluation) {
+			e := w.engine(t, Config{Observe: func(ev deliver.Evaluation) {
 				for _, m := range ev.Matches {
 					seen = append(seen, strings.TrimSpace(m.Instance+"="+m.Value+" "+m.Limit))
 				}

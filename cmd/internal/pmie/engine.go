@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/rule"
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
@@ -42,17 +45,17 @@ type Config struct {
 	Zone *time.Location
 	// Act carries out an action of a rule that is true. Nil means to print, and to run commands in
 	// the shell.
-	Act func(ctx context.Context, a Action) error
+	Act func(ctx context.Context, a deliver.Action) error
 	// Alarm and Stomp carry out the actions of these names if Act is nil: they show a text on a screen
 	// and send it to a broker. If they are nil, the action is not supported.
-	Alarm, Stomp func(ctx context.Context, a Action) error
+	Alarm, Stomp func(ctx context.Context, a deliver.Action) error
 	// Alert takes an action for a receiver: ActionWebhook, ActionAlertmanager or ActionMail. It is
 	// called at each evaluation for which it is known whether the rule is true, with all matches,
 	// or with Resolved and without any. It should return soon. If it is nil, Act takes the actions
 	// with matches.
-	Alert func(ctx context.Context, a Action) error
+	Alert func(ctx context.Context, a deliver.Action) error
 	// Observe, if not nil, is called with each evaluation of each rule that has an action.
-	Observe func(Evaluation)
+	Observe func(deliver.Evaluation)
 	// Watch is called with the current Stats whenever they change. It may be nil.
 	Watch func(Stats)
 	// Publish, if not nil, makes rules metrics of an agent: it is called after each evaluation with the
@@ -103,7 +106,7 @@ type Engine struct {
 	cfg Config
 	console
 	src   sources
-	rules *Parser
+	rules *rule.Parser
 	get   fetcher
 	act   actor
 
@@ -164,17 +167,17 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e.console = console{name: cfg.Name, out: cfg.Out, err: cfg.Err}
 	e.src = sources{
 		console: &e.console, cfg: &e.cfg, ctx: ctx,
-		contexts: make(map[string]*pmapi.Context), states: make(map[string]hostState), dead: make(map[string]bool), labels: make(map[*Metric]*labels),
+		contexts: make(map[string]*pmapi.Context), states: make(map[string]hostState), dead: make(map[string]bool), labels: make(map[*eval.Metric]*labels),
 	}
-	e.rules = newBuilder(language{
+	e.rules = rule.New(rule.Config{
 		Program: cfg.Name, Places: cfg.Places, Agent: cfg.Publish != nil, Applet: cfg.Verbose == Applet, Errorf: e.errorf, Source: &e.src,
 	})
 	e.get = fetcher{sources: &e.src}
 	e.act = actor{
-		sources: &e.src, ev: Evaluator{Wrap: cfg.Wrap, Names: e.src.instanceNames}, tally: e.tally,
-		runner: runner{
-			out: cfg.Out, err: cfg.Err, shellOut: cfg.ShellOut, shellErr: cfg.ShellErr, path: cfg.Path, logSocket: cfg.LogSocket,
-			alarm: cfg.Alarm, stomp: cfg.Stomp, notify: e.notify,
+		sources: &e.src, ev: eval.Evaluator{Wrap: cfg.Wrap, Names: e.src.instanceNames}, tally: e.tally,
+		runner: deliver.Runner{
+			Out: cfg.Out, Err: cfg.Err, ShellOut: cfg.ShellOut, ShellErr: cfg.ShellErr, Path: cfg.Path, LogSocket: cfg.LogSocket,
+			Alarm: cfg.Alarm, Stomp: cfg.Stomp, Notify: e.notify,
 		},
 	}
 	for _, path := range cfg.Archives {
@@ -283,12 +286,12 @@ func (e *Engine) UseSourceZone(ctx context.Context) (source string, zone *time.L
 }
 
 // Deliveries lists the actions of all rules that name a receiver.
-func (e *Engine) Deliveries() []Delivery {
-	var list []Delivery
+func (e *Engine) Deliveries() []deliver.Delivery {
+	var list []deliver.Delivery
 	for _, t := range e.get.tasks {
 		for _, r := range t.rules {
 			for _, d := range r.deliveries {
-				list = append(list, Delivery{Rule: r.Name, Kind: kindOf(d.act), Receiver: d.act.Text})
+				list = append(list, deliver.Delivery{Rule: r.Name, Kind: kindOf(d.act), Receiver: d.act.Text})
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/rule"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -26,10 +28,10 @@ type host struct {
 	c          *pmapi.Context
 	down       bool
 	ids        []pcp.PMID
-	series     []*Series // of ids, followed by more where metrics of an id differ
-	waits      []*Metric // that are not there yet
-	metrics    []*Metric // that were there once
-	recheck    bool      // their metadata may be out of date
+	series     []*eval.Series // of ids, followed by more where metrics of an id differ
+	waits      []*eval.Metric // that are not there yet
+	metrics    []*eval.Metric // that were there once
+	recheck    bool           // their metadata may be out of date
 	res        pcp.Result
 	ok         bool // res is the result of the last fetch
 	err        error
@@ -42,19 +44,19 @@ type host struct {
 }
 
 // of returns where the values of a metric come.
-func (h *host) of(m *Metric) *Series {
+func (h *host) of(m *eval.Metric) *eval.Series {
 	for _, s := range h.series {
-		if s.Id == m.Desc.PMID && s.Typ == m.Desc.Type && s.Conv == m.Conv {
+		if s.ID == m.Desc.PMID && s.Type == m.Desc.Type && s.Conv == m.Conv {
 			return s
 		}
 	}
-	s := &Series{Id: m.Desc.PMID, Typ: m.Desc.Type, Conv: m.Conv}
-	if slices.Contains(h.ids, s.Id) {
+	s := &eval.Series{ID: m.Desc.PMID, Type: m.Desc.Type, Conv: m.Conv}
+	if slices.Contains(h.ids, s.ID) {
 		h.series = append(h.series, s)
 		return s
 	}
 	h.series = slices.Insert(h.series, len(h.ids), s)
-	h.ids = append(h.ids, s.Id)
+	h.ids = append(h.ids, s.ID)
 	return s
 }
 
@@ -69,9 +71,9 @@ func (h *host) distribute() {
 	}
 	for i, s := range h.series {
 		var set *pcp.ValueSet
-		if i < len(h.res.Sets) && h.res.Sets[i].PMID == s.Id {
+		if i < len(h.res.Sets) && h.res.Sets[i].PMID == s.ID {
 			set = &h.res.Sets[i]
-		} else if i = slices.IndexFunc(h.res.Sets, func(set pcp.ValueSet) bool { return set.PMID == s.Id }); i >= 0 {
+		} else if i = slices.IndexFunc(h.res.Sets, func(set pcp.ValueSet) bool { return set.PMID == s.ID }); i >= 0 {
 			set = &h.res.Sets[i]
 		}
 		if set != nil && set.Err == 0 && len(set.Values) > 0 {
@@ -83,8 +85,8 @@ func (h *host) distribute() {
 func byInst(a, b pcp.Value) int { return cmp.Compare(a.Inst, b.Inst) }
 
 // add adds a rule to the task of its interval.
-func (get *fetcher) add(r *Rule, delta float64) {
-	if r.X.Op == OpNone {
+func (get *fetcher) add(r *rule.Rule, delta float64) {
+	if r.X.Op == eval.OpNone {
 		return
 	}
 	if !(delta > 0) {
@@ -104,14 +106,14 @@ func (get *fetcher) add(r *Rule, delta float64) {
 }
 
 // bundle makes a task fetch the metrics of an expression.
-func (get *fetcher) bundle(t *task, x *Expr) {
-	if x.Op == OpFetch {
+func (get *fetcher) bundle(t *task, x *eval.Expr) {
+	if x.Op == eval.OpFetch {
 		for _, m := range x.Metrics.List {
 			h := t.host(m)
 			if m.Ready {
 				get.enlist(t, h, m)
 			} else {
-				h.waits = append([]*Metric{m}, h.waits...)
+				h.waits = append([]*eval.Metric{m}, h.waits...)
 			}
 		}
 		return
@@ -125,14 +127,14 @@ func (get *fetcher) bundle(t *task, x *Expr) {
 }
 
 // enlist adds a metric to those fetched.
-func (get *fetcher) enlist(t *task, h *host, m *Metric) {
+func (get *fetcher) enlist(t *task, h *host, m *eval.Metric) {
 	if h.c == nil && !h.down {
 		if err := get.begin(t, h); err != nil {
 			h.down = true
 		}
 	}
 	if h.down {
-		h.waits = append([]*Metric{m}, h.waits...)
+		h.waits = append([]*eval.Metric{m}, h.waits...)
 		return
 	}
 	m.Attach(h.of(m))
@@ -201,7 +203,7 @@ func (get *fetcher) fetch(t *task) error {
 			h.down = true
 			for _, t := range get.tasks {
 				for _, r := range t.rules {
-					if ms := r.X.Metrics; ms != nil && slices.ContainsFunc(ms.List, func(m *Metric) bool { return m.Conn == h.conn }) {
+					if ms := r.X.Metrics; ms != nil && slices.ContainsFunc(ms.List, func(m *eval.Metric) bool { return m.Conn == h.conn }) {
 						r.X.Unknown()
 					}
 				}

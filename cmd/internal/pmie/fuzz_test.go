@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 )
 
 // FuzzEvaluate evaluates any rules over a small archive, by trees and by plans, which must have the same
@@ -39,11 +41,11 @@ func FuzzEvaluate(f *testing.F) {
 			var out bytes.Buffer
 			calls := 0
 			e, err := New(ctx, Config{
-				Archives: []string{path}, Out: &out, Err: &out, Name: "pmie", Interval: 20 * time.Second, Zone: time.UTC, Quiet: true, Act: func(_ context.Context, a Action) error {
+				Archives: []string{path}, Out: &out, Err: &out, Name: "pmie", Interval: 20 * time.Second, Zone: time.UTC, Quiet: true, Act: func(_ context.Context, a deliver.Action) error {
 					out.WriteString(a.Kind.String() + " " + a.Text + "\n")
 					return nil
 				},
-				Observe: func(ev Evaluation) { out.WriteString(ev.Rule + " " + ev.State.String() + "\n") },
+				Observe: func(ev deliver.Evaluation) { out.WriteString(ev.Rule + " " + ev.State.String() + "\n") },
 				Watch: func(Stats) {
 					// Rules may ask for any interval.
 					if calls++; calls > 100 || out.Len() > 1<<22 {

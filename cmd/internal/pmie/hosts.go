@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -24,7 +25,7 @@ type sources struct {
 	states   map[string]hostState
 	dead     map[string]bool   // hosts that did not answer just now
 	ahead    map[string]*asked // the answers of the hosts of the rules being read
-	labels   map[*Metric]*labels
+	labels   map[*eval.Metric]*labels
 	host     string // the host that was last asked
 }
 

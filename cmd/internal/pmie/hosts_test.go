@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -156,7 +157,7 @@ func TestHostsThatHang(t *testing.T) {
 			d := pmapi.Dialer{Reconnect: []time.Duration{time.Millisecond}, ConnectTimeout: -1, RequestTimeout: -1, DialContext: lines[spec].dial}
 			return d.Dial(ctx, "unix:"+socket)
 		},
-		Act: func(_ context.Context, a Action) error {
+		Act: func(_ context.Context, a deliver.Action) error {
 			mu.Lock()
 			defer mu.Unlock()
 			done[a.Text]++
@@ -264,7 +265,7 @@ func TestHostsThatHangAtFirst(t *testing.T) {
 			d := pmapi.Dialer{Reconnect: []time.Duration{time.Millisecond}, ConnectTimeout: -1, RequestTimeout: -1, DialContext: lines[spec].dial}
 			return d.Dial(ctx, "unix:"+socket)
 		},
-		Act: func(ctx context.Context, a Action) error {
+		Act: func(ctx context.Context, a deliver.Action) error {
 			select {
 			case told <- a.Text:
 			default:

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
@@ -124,9 +125,9 @@ func TestLies(t *testing.T) {
 		}
 		label := strings.ToValidUTF8(text[:min(len(text), 200)], "?") // longer labels are not accepted
 		var out, said bytes.Buffer
-		var told []Action
+		var told []deliver.Action
 		e := liar{host: "h" + text, inst: name, value: text, label: label}.engine(t, Config{
-			Out: &out, Err: &said, LogSocket: log, Alert: func(_ context.Context, a Action) error {
+			Out: &out, Err: &said, LogSocket: log, Alert: func(_ context.Context, a deliver.Action) error {
 				told = append(told, a)
 				return nil
 			},
@@ -144,7 +145,7 @@ func TestLies(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, line, _ := strings.Cut(string(b[:n]), ": ")
-		if want := plain(m.Text); line != want || strings.ContainsFunc(line, unicode.IsControl) {
+		if want := deliver.Plain(m.Text); line != want || strings.ContainsFunc(line, unicode.IsControl) {
 			t.Errorf("%.200q: the system's log has %.500q, want %.500q", lie, line, want)
 		}
 		value := m.Value // as pmie prints it

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 )
 
 // labels are the labels of a metric and its instances.
@@ -15,7 +16,7 @@ type labels struct {
 
 // labelsOf returns the labels of a value. They are requested once, and again for a new
 // instance. If no labels are available it returns nil.
-func (src *sources) labelsOf(m *Metric, inst int32, now float64) map[string]string {
+func (src *sources) labelsOf(m *eval.Metric, inst int32, now float64) map[string]string {
 	l := src.labels[m]
 	known := false
 	if l != nil {
@@ -50,7 +51,7 @@ func (src *sources) labelsOf(m *Metric, inst int32, now float64) map[string]stri
 	return all
 }
 
-func (src *sources) askLabels(m *Metric, now float64) *labels {
+func (src *sources) askLabels(m *eval.Metric, now float64) *labels {
 	l := &labels{asked: now, insts: make(map[int32]pcp.LabelSet)}
 	c, err := src.context(m.Conn)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -62,7 +63,7 @@ func TestLateHost(t *testing.T) {
 					}
 					return pmapi.Dial(ctx, "unix:"+socket)
 				},
-				Act: func(ctx context.Context, a Action) error {
+				Act: func(ctx context.Context, a deliver.Action) error {
 					select {
 					case fired <- a.Text:
 					case <-ctx.Done():

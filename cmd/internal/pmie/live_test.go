@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
@@ -21,7 +22,7 @@ import (
 func nowhere(context.Context, string) (*pmapi.Context, error) { return nil, pcp.ErrIPC }
 
 // nothing is a Config.Act that succeeds.
-func nothing(context.Context, Action) error { return nil }
+func nothing(context.Context, deliver.Action) error { return nil }
 
 // serve starts a collector with one metric of two instances, and returns a function that
 // stops it.
@@ -61,7 +62,7 @@ func TestLive(t *testing.T) {
 	value := new(atomic.Uint32)
 	value.Store(80)
 	stop := serve(t, socket, value)
-	acts := make(chan Action, 1000)
+	acts := make(chan deliver.Action, 1000)
 	var said bytes.Buffer // written by Run alone, read when it has ended
 	d := pmapi.Dialer{Reconnect: []time.Duration{time.Millisecond}}
 	var first atomic.Pointer[pmapi.Context] // the connection for reading the rules
@@ -72,7 +73,7 @@ func TestLive(t *testing.T) {
 			first.CompareAndSwap(nil, c)
 			return c, err
 		},
-		Act: func(_ context.Context, a Action) error {
+		Act: func(_ context.Context, a deliver.Action) error {
 			acts <- a
 			return nil
 		},
@@ -88,15 +89,15 @@ func TestLive(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
-	want := func(kind ActionKind, text string) {
+	want := func(kind deliver.Kind, text string) {
 		t.Helper()
 		if a := <-acts; a.Kind != kind || a.Text != text {
 			t.Fatalf("%v %q, want %v %q", a.Kind, a.Text, kind, text)
 		}
 	}
-	want(ActionPrint, "it's $(b): 80")
-	want(ActionShell, `echo 'it'\''s $(b)'`)
-	want(ActionPrint, "it's $(b): 80") // the shell is held back from now on
+	want(deliver.Print, "it's $(b): 80")
+	want(deliver.Shell, `echo 'it'\''s $(b)'`)
+	want(deliver.Print, "it's $(b): 80") // the shell is held back from now on
 	if _, err := first.Load().Fetch(t.Context(), []pcp.PMID{pcp.NewPMID(400, 0, 0)}); err == nil {
 		t.Error("the connection with which rules were read answers")
 	}

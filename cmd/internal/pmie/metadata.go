@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
 // Metrics returns a metric of some hosts, and connects to them.
-func (src *sources) Metrics(name string, hosts, insts []string) []*Metric {
+func (src *sources) Metrics(name string, hosts, insts []string) []*eval.Metric {
 	list := src.named(name, hosts, insts)
 	var conns []string
 	for _, m := range list {
@@ -24,12 +25,12 @@ func (src *sources) Metrics(name string, hosts, insts []string) []*Metric {
 }
 
 // named returns a metric of some hosts.
-func (src *sources) named(name string, hosts, insts []string) (list []*Metric) {
+func (src *sources) named(name string, hosts, insts []string) (list []*eval.Metric) {
 	if hosts == nil {
 		hosts = []string{""}
 	}
 	for _, h := range hosts {
-		m := &Metric{Name: name, Conn: src.main(), Count: None, Named: len(insts), Names: slices.Clone(insts), Given: h != ""}
+		m := &eval.Metric{Name: name, Conn: src.main(), Count: eval.None, Named: len(insts), Names: slices.Clone(insts), Given: h != ""}
 		switch {
 		case h == "":
 		case src.archives != nil:
@@ -52,7 +53,7 @@ func (src *sources) named(name string, hosts, insts []string) (list []*Metric) {
 }
 
 // where describes the source of a metric.
-func (src *sources) where(m *Metric) string {
+func (src *sources) where(m *eval.Metric) string {
 	if src.archives != nil {
 		return fmt.Sprintf("archive %s (host %s)", m.Conn, m.Host)
 	}
@@ -69,11 +70,11 @@ const (
 )
 
 // Describe requests the metadata of a metric. It reports whether the rule can be used now or later.
-func (src *sources) Describe(m *Metric) bool { return src.initialize(m, false) != hopeless }
+func (src *sources) Describe(m *eval.Metric) bool { return src.initialize(m, false) != hopeless }
 
 // initialize requests the metadata of a metric. If again is set, this is a retry, and
 // missing metrics are not reported.
-func (src *sources) initialize(m *Metric, again bool) readiness {
+func (src *sources) initialize(m *eval.Metric, again bool) readiness {
 	c, err := src.context(m.Conn)
 	if err != nil {
 		if src.archives != nil {
@@ -93,7 +94,7 @@ func (src *sources) initialize(m *Metric, again bool) readiness {
 }
 
 // known stores the metadata of a metric.
-func (src *sources) known(m *Metric, found metadata, again bool) readiness {
+func (src *sources) known(m *eval.Metric, found metadata, again bool) readiness {
 	m.Turn = 0
 	m.Changes++
 	state := src.accept(m, found, again)
@@ -106,7 +107,7 @@ func (src *sources) known(m *Metric, found metadata, again bool) readiness {
 	if m.Current = m.Desc; m.First == (pcp.Desc{}) {
 		m.First = m.Desc
 	}
-	m.Conv = Canonical(m.Desc.Units)
+	m.Conv = eval.Canonical(m.Desc.Units)
 	m.Ready = m.Conv != 0
 	if m.Desc.Sem == pcp.SemCounter {
 		m.Last = make([]float64, max(m.Count, 0))
@@ -152,7 +153,7 @@ func (src *sources) lookUp(ctx context.Context, c *pmapi.Context, name string) (
 	return d
 }
 
-func (src *sources) accept(m *Metric, found metadata, again bool) readiness {
+func (src *sources) accept(m *eval.Metric, found metadata, again bool) readiness {
 	if found.host != "" {
 		m.Host = found.host
 	}
@@ -209,7 +210,7 @@ func (src *sources) accept(m *Metric, found metadata, again bool) readiness {
 }
 
 // pick finds the instances that a rule names.
-func (src *sources) pick(m *Metric, list []pcp.Instance, again bool) readiness {
+func (src *sources) pick(m *eval.Metric, list []pcp.Instance, again bool) readiness {
 	state := ready
 	m.Count = 0
 	for i, name := range m.Names {
@@ -265,7 +266,7 @@ func sameInstance(a, b string) bool {
 }
 
 // instanceNames requests the names of all instances of a metric.
-func (src *sources) instanceNames(m *Metric) map[int32]string {
+func (src *sources) instanceNames(m *eval.Metric) map[int32]string {
 	c, err := src.context(m.Conn)
 	if err != nil {
 		return map[int32]string{}

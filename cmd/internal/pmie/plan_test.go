@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/importer"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 )
 
 // recordGaps makes an archive of metrics m0 to m5 with one value and d0 to d5 over disks, of which every second
@@ -179,14 +181,14 @@ func TestPlan(t *testing.T) {
 		type outcome struct {
 			out, messages string
 			stats         Stats
-			seen          []Evaluation
+			seen          []deliver.Evaluation
 		}
 		var plans, kept, planned int
 		once := func(unplanned bool) (o outcome) {
 			var out, messages bytes.Buffer
 			e, err := New(t.Context(), Config{
 				Archives: []string{path}, Out: &out, Err: &messages, Interval: time.Second, Quiet: true, Zone: time.UTC, ReadAhead: !unplanned,
-				Observe: func(ev Evaluation) { o.seen = append(o.seen, ev) },
+				Observe: func(ev deliver.Evaluation) { o.seen = append(o.seen, ev) },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -196,7 +198,7 @@ func TestPlan(t *testing.T) {
 			if _, err := e.Load(t.Context(), strings.NewReader(text.String()), "rules"); err != nil {
 				t.Fatal(err)
 			}
-			var last *Plan
+			var last *eval.Plan
 			e.cfg.Watch = func(Stats) {
 				p := e.get.tasks[0].plan
 				if p == nil {
@@ -234,8 +236,8 @@ func TestPlan(t *testing.T) {
 			}
 			t.Fatalf("seed %d: %d lines, want %d", seed, len(a), len(b))
 		}
-		same := func(a, b Evaluation) bool {
-			return a.Rule == b.Rule && a.State == b.State && a.Time.Equal(b.Time) && slices.EqualFunc(a.Matches, b.Matches, func(a, b Match) bool {
+		same := func(a, b deliver.Evaluation) bool {
+			return a.Rule == b.Rule && a.State == b.State && a.Time.Equal(b.Time) && slices.EqualFunc(a.Matches, b.Matches, func(a, b deliver.Match) bool {
 				return a.Instance == b.Instance && a.Value == b.Value
 			})
 		}

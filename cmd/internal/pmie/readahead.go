@@ -45,7 +45,7 @@ func (get *fetcher) fetchesAhead(t *task, h *host) bool {
 		return false
 	}
 	for _, s := range h.series {
-		switch s.Typ {
+		switch s.Type {
 		case pcp.Type32, pcp.TypeU32, pcp.Type64, pcp.TypeU64, pcp.TypeFloat, pcp.TypeDouble:
 		default:
 			return false // such values are valid until the next fetch

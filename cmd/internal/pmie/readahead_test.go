@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 )
 
 // TestReadAhead evaluates rules over an archive whose values are read ahead, again after a window that ended early,
@@ -60,7 +61,7 @@ func TestReadAheadIsGivenUp(t *testing.T) {
 	n := 0
 	e, err := New(t.Context(), Config{
 		Archives: []string{recordTen(t, 300)}, Interval: time.Second, Zone: time.UTC, ReadAhead: true,
-		Observe: func(Evaluation) {
+		Observe: func(deliver.Evaluation) {
 			if n++; n == 200 {
 				cancel(why)
 			}

@@ -6,13 +6,14 @@ import (
 	"log/slog"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
 // review asks a host whether the known metadata of metrics are still valid: an agent may have been replaced by
 // another with other descriptors. It is part of a flight; the function that it returns is called when the
 // flight has landed.
-func (get *fetcher) review(ctx context.Context, h *host, c *pmapi.Context, metrics []*Metric) (adapt func()) {
+func (get *fetcher) review(ctx context.Context, h *host, c *pmapi.Context, metrics []*eval.Metric) (adapt func()) {
 	names := make([]string, len(metrics))
 	for i, m := range metrics {
 		names[i] = m.Name
@@ -77,7 +78,7 @@ func (get *fetcher) review(ctx context.Context, h *host, c *pmapi.Context, metri
 // adapt handles a changed descriptor of a metric and returns the message about it. The rule that uses the
 // metric starts again; if the rule does not make sense for that metric, it is unknown until the metric changes
 // back.
-func (get *fetcher) adapt(m *Metric, found metadata) (level slog.Level, text string) {
+func (get *fetcher) adapt(m *eval.Metric, found metadata) (level slog.Level, text string) {
 	was := m.Current
 	m.Current = found.desc
 	root := m.X
@@ -95,10 +96,10 @@ func (get *fetcher) adapt(m *Metric, found metadata) (level slog.Level, text str
 }
 
 // unfit returns why the rule that uses m does not make sense for a metric with a descriptor, "" if it does.
-func unfit(m *Metric, d pcp.Desc) string {
+func unfit(m *eval.Metric, d pcp.Desc) string {
 	dims := func(d pcp.Desc) (space, time, count int8) {
 		time = d.Units.DimTime
-		if d.Sem == pcp.SemCounter && IsCounted(m.X) {
+		if d.Sem == pcp.SemCounter && eval.IsCounted(m.X) {
 			time--
 		}
 		return d.Units.DimSpace, time, d.Units.DimCount

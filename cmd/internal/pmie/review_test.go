@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmcd/conf"
@@ -39,29 +40,29 @@ func TestDescriptorsChange(t *testing.T) {
 		what     string
 		m        pmda.Metric
 		value    float64
-		single   State // of value > 50 Kbyte
-		multiple State // of some_inst
-		text     State // of == "yes"
+		single   deliver.State // of value > 50 Kbyte
+		multiple deliver.State // of some_inst
+		text     deliver.State // of == "yes"
 		said     string
 	}{
-		{"as it was", instant, 80, True, Unknown, Unknown, ""},
-		{"less", instant, 8, False, Unknown, Unknown, ""},
-		{"another type", with(func(m *pmda.Metric) { m.Type = pcp.TypeDouble }), 80.5, True, Unknown, Unknown, "has changed: U32 instant \"Kbyte\", then DOUBLE instant \"Kbyte\""},
-		{"a smaller type", with(func(m *pmda.Metric) { m.Type = pcp.Type32 }), -1, False, Unknown, Unknown, "32 instant"},
-		{"another scale", with(func(m *pmda.Metric) { m.Units = bytesOf(pcp.SpaceMByte) }), 1, True, Unknown, Unknown, "\"Mbyte\""},
-		{"another number", with(func(m *pmda.Metric) { m.Item = 7 }), 80, True, Unknown, Unknown, "has changed"},
-		{"another dimension", with(func(m *pmda.Metric) { m.Units = pcp.Units{DimTime: 1} }), 80, Unknown, Unknown, Unknown, "is another one than before"},
-		{"back", instant, 80, True, Unknown, Unknown, "has changed"},
-		{"a counter", with(func(m *pmda.Metric) { m.Sem = pcp.SemCounter }), 80, Unknown, Unknown, Unknown, "counter"},
-		{"discrete", with(func(m *pmda.Metric) { m.Sem = pcp.SemDiscrete }), 80, True, Unknown, Unknown, "discrete"},
-		{"a string", with(func(m *pmda.Metric) { m.Type, m.Units = pcp.TypeString, pcp.Units{} }), 0, Unknown, Unknown, Unknown, "STRING"},
-		{"instances", with(func(m *pmda.Metric) { m.InDom = indom }), 80, Unknown, Unknown, Unknown, "it has instances"},
-		{"gone", none, 0, Unknown, Unknown, Unknown, ""},
-		{"there again, and another", with(func(m *pmda.Metric) { m.Type, m.Item = pcp.TypeU64, 9 }), 80, True, Unknown, Unknown, "then U64"},
-		{"gone again", none, 0, Unknown, Unknown, Unknown, ""},
-		{"back at last", instant, 20, False, Unknown, Unknown, "has changed"},
-		{"an aggregate", with(func(m *pmda.Metric) { m.Type = pcp.TypeAggregate }), 0, Unknown, Unknown, Unknown, "AGGREGATE"},
-		{"once more", instant, 80, True, Unknown, Unknown, "has changed"},
+		{"as it was", instant, 80, deliver.True, deliver.Unknown, deliver.Unknown, ""},
+		{"less", instant, 8, deliver.False, deliver.Unknown, deliver.Unknown, ""},
+		{"another type", with(func(m *pmda.Metric) { m.Type = pcp.TypeDouble }), 80.5, deliver.True, deliver.Unknown, deliver.Unknown, "has changed: U32 instant \"Kbyte\", then DOUBLE instant \"Kbyte\""},
+		{"a smaller type", with(func(m *pmda.Metric) { m.Type = pcp.Type32 }), -1, deliver.False, deliver.Unknown, deliver.Unknown, "32 instant"},
+		{"another scale", with(func(m *pmda.Metric) { m.Units = bytesOf(pcp.SpaceMByte) }), 1, deliver.True, deliver.Unknown, deliver.Unknown, "\"Mbyte\""},
+		{"another number", with(func(m *pmda.Metric) { m.Item = 7 }), 80, deliver.True, deliver.Unknown, deliver.Unknown, "has changed"},
+		{"another dimension", with(func(m *pmda.Metric) { m.Units = pcp.Units{DimTime: 1} }), 80, deliver.Unknown, deliver.Unknown, deliver.Unknown, "is another one than before"},
+		{"back", instant, 80, deliver.True, deliver.Unknown, deliver.Unknown, "has changed"},
+		{"a counter", with(func(m *pmda.Metric) { m.Sem = pcp.SemCounter }), 80, deliver.Unknown, deliver.Unknown, deliver.Unknown, "counter"},
+		{"discrete", with(func(m *pmda.Metric) { m.Sem = pcp.SemDiscrete }), 80, deliver.True, deliver.Unknown, deliver.Unknown, "discrete"},
+		{"a string", with(func(m *pmda.Metric) { m.Type, m.Units = pcp.TypeString, pcp.Units{} }), 0, deliver.Unknown, deliver.Unknown, deliver.Unknown, "STRING"},
+		{"instances", with(func(m *pmda.Metric) { m.InDom = indom }), 80, deliver.Unknown, deliver.Unknown, deliver.Unknown, "it has instances"},
+		{"gone", none, 0, deliver.Unknown, deliver.Unknown, deliver.Unknown, ""},
+		{"there again, and another", with(func(m *pmda.Metric) { m.Type, m.Item = pcp.TypeU64, 9 }), 80, deliver.True, deliver.Unknown, deliver.Unknown, "then U64"},
+		{"gone again", none, 0, deliver.Unknown, deliver.Unknown, deliver.Unknown, ""},
+		{"back at last", instant, 20, deliver.False, deliver.Unknown, deliver.Unknown, "has changed"},
+		{"an aggregate", with(func(m *pmda.Metric) { m.Type = pcp.TypeAggregate }), 0, deliver.Unknown, deliver.Unknown, deliver.Unknown, "AGGREGATE"},
+		{"once more", instant, 80, deliver.True, deliver.Unknown, deliver.Unknown, "has changed"},
 	}
 	for _, another := range []bool{false, true} {
 		t.Run(fmt.Sprintf("another collector %t", another), func(t *testing.T) {
@@ -117,10 +118,10 @@ func TestDescriptorsChange(t *testing.T) {
 			s, stop := start(agent(0, instant))
 			defer func() { stop() }()
 			var said bytes.Buffer
-			seen := map[string]State{}
+			seen := map[string]deliver.State{}
 			d := pmapi.Dialer{Reconnect: []time.Duration{1}}
 			e, err := New(t.Context(), Config{
-				Host: "unix:" + socket, Err: &said, Dial: d.Dial, Act: nothing, Observe: func(ev Evaluation) { seen[ev.Rule] = ev.State },
+				Host: "unix:" + socket, Err: &said, Dial: d.Dial, Act: nothing, Observe: func(ev deliver.Evaluation) { seen[ev.Rule] = ev.State },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -163,7 +164,7 @@ func TestDescriptorsChange(t *testing.T) {
 				}
 				evaluate()
 				evaluate()
-				want := map[string]State{"single": step.single, "multiple": step.multiple, "text": step.text, "other": True}
+				want := map[string]deliver.State{"single": step.single, "multiple": step.multiple, "text": step.text, "other": deliver.True}
 				for rule, state := range want {
 					if seen[rule] != state {
 						t.Errorf("%s: rule %s is %v, want %v; said %s", step.what, rule, seen[rule], state, &said)

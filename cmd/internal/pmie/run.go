@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 )
 
 // retryAfter is the time until missing metrics are tried again, in seconds, if the
@@ -177,7 +179,7 @@ func (e *Engine) evaluate(t *task) error {
 	}
 	e.act.now = e.now
 	for i, r := range t.rules {
-		var condition *Cell
+		var condition *eval.Cell
 		if p != nil {
 			condition = p.Conds[i]
 		}
@@ -204,7 +206,7 @@ const (
 
 // planned returns the plan for the values just fetched, nil if there is none. Only archives have
 // one: the evaluation of live values takes too little of each second to be worth a plan.
-func (e *Engine) planned(t *task) *Plan {
+func (e *Engine) planned(t *task) *eval.Plan {
 	if p := t.plan; p != nil {
 		holds := p.Holds()
 		if holds && !(p.Less && p.Runs >= mostTrees) {
@@ -231,11 +233,11 @@ func (e *Engine) planned(t *task) *Plan {
 		return nil
 	}
 	t.trees = mostTrees // if no rule can be planned
-	rules := make([]*Expr, len(t.rules))
+	rules := make([]*eval.Expr, len(t.rules))
 	for i, r := range t.rules {
 		rules[i] = r.X
 	}
-	t.plan = NewPlan(rules)
+	t.plan = eval.NewPlan(rules)
 	return t.plan
 }
 

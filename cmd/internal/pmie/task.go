@@ -1,5 +1,10 @@
 package pmie
 
+import (
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/rule"
+)
+
 // A task is a list of rules that are evaluated together, at the same interval.
 type task struct {
 	delta float64
@@ -11,13 +16,13 @@ type task struct {
 	due   float64
 	retry float64 // how long until missing metrics are tried again, 0 if nothing is missing
 
-	plan  *Plan // nil if trees are evaluated
-	trees int   // the number of evaluations before a plan is made
-	pause int   // the last initial value of trees
+	plan  *eval.Plan // nil if trees are evaluated
+	trees int        // the number of evaluations before a plan is made
+	pause int        // the last initial value of trees
 }
 
 // host returns where a task gets a metric from.
-func (t *task) host(m *Metric) *host {
+func (t *task) host(m *eval.Metric) *host {
 	for _, h := range t.hosts {
 		if h.conn == m.Conn {
 			return h
@@ -48,6 +53,6 @@ func (t *task) abandon() {
 
 // A ruled is a rule of a task.
 type ruled struct {
-	*Rule
+	*rule.Rule
 	deliveries []delivery
 }

@@ -28,7 +28,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
@@ -155,10 +155,10 @@ func (h *hook) receiver(t *testing.T, name string, kind Kind) *Receiver {
 }
 
 // action returns an action of a rule with matches for instances.
-func action(rule string, kind pmie.ActionKind, receiver string, insts ...string) pmie.Action {
-	a := pmie.Action{Kind: kind, Rule: rule, Expr: "busy > 50", Time: time.Now(), Receiver: receiver, Resolved: len(insts) == 0}
+func action(rule string, kind deliver.Kind, receiver string, insts ...string) deliver.Action {
+	a := deliver.Action{Kind: kind, Rule: rule, Expr: "busy > 50", Time: time.Now(), Receiver: receiver, Resolved: len(insts) == 0}
 	for _, inst := range insts {
-		a.Matches = append(a.Matches, pmie.Match{Host: "h", Instance: inst, Value: "80", Text: inst + " is busy", Labels: map[string]string{"site": "a"}})
+		a.Matches = append(a.Matches, deliver.Match{Host: "h", Instance: inst, Value: "80", Text: inst + " is busy", Labels: map[string]string{"site": "a"}})
 	}
 	return a
 }
@@ -185,7 +185,7 @@ func (l *locked) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-func act(t *testing.T, m *Manager, a pmie.Action) {
+func act(t *testing.T, m *Manager, a deliver.Action) {
 	t.Helper()
 	if err := m.Act(t.Context(), a); err != nil {
 		t.Fatal(err)
@@ -219,16 +219,16 @@ func TestOnce(t *testing.T) {
 		dir := t.TempDir()
 		m, _ := start(t, dir, h.receiver(t, "pager", Webhook))
 		for range 5 {
-			act(t, m, action("r", pmie.ActionWebhook, "pager", "sda"))
+			act(t, m, action("r", deliver.Webhook, "pager", "sda"))
 			time.Sleep(10 * time.Second)
 		}
-		act(t, m, action("r", pmie.ActionWebhook, "pager", "sda", "sdb"))
-		act(t, m, action("other", pmie.ActionWebhook, "pager"))
+		act(t, m, action("r", deliver.Webhook, "pager", "sda", "sdb"))
+		act(t, m, action("other", deliver.Webhook, "pager"))
 		synctest.Wait()
 		same(t, "two", statuses(h.alerts(t)), "sda firing", "sdb firing")
-		act(t, m, action("r", pmie.ActionWebhook, "pager", "sdb"))
-		act(t, m, action("r", pmie.ActionWebhook, "pager"))
-		act(t, m, action("r", pmie.ActionWebhook, "pager"))
+		act(t, m, action("r", deliver.Webhook, "pager", "sdb"))
+		act(t, m, action("r", deliver.Webhook, "pager"))
+		act(t, m, action("r", deliver.Webhook, "pager"))
 		synctest.Wait()
 		list := h.alerts(t)
 		same(t, "all", statuses(list), "sda firing", "sdb firing", "sda resolved", "sdb resolved")
@@ -254,7 +254,7 @@ func TestHoldoff(t *testing.T) {
 		m, _ := start(t, t.TempDir(), h.receiver(t, "pager", Webhook))
 		defer m.Close()
 		said := func(insts ...string) {
-			a := action("r", pmie.ActionWebhook, "pager", insts...)
+			a := action("r", deliver.Webhook, "pager", insts...)
 			a.Holdoff = time.Minute
 			act(t, m, a)
 			time.Sleep(20 * time.Second)
@@ -278,7 +278,7 @@ func TestRulesetEscalates(t *testing.T) {
 		h := newHook(t)
 		m, _ := start(t, t.TempDir(), h.receiver(t, "pager", Webhook))
 		defer m.Close()
-		a := action("r", pmie.ActionWebhook, "pager", "sda")
+		a := action("r", deliver.Webhook, "pager", "sda")
 		act(t, m, a)
 		a.Expr, a.Matches[0].Text = "busy > 90", "worse"
 		act(t, m, a)
@@ -328,8 +328,8 @@ func TestFaults(t *testing.T) {
 				m, log := start(t, t.TempDir(), bad.receiver(t, "bad", Webhook), good.receiver(t, "good", Webhook))
 				begun := time.Now()
 				for _, inst := range []string{"a", "b", "c"} {
-					act(t, m, action("r"+inst, pmie.ActionWebhook, "bad", inst))
-					act(t, m, action("r"+inst, pmie.ActionWebhook, "good", inst))
+					act(t, m, action("r"+inst, deliver.Webhook, "bad", inst))
+					act(t, m, action("r"+inst, deliver.Webhook, "good", inst))
 				}
 				if d := time.Since(begun); d != 0 {
 					t.Errorf("rules were held up for %v", d)
@@ -368,7 +368,7 @@ func TestLostAnswer(t *testing.T) {
 			return true
 		})
 		m, _ := start(t, t.TempDir(), h.receiver(t, "pager", Webhook))
-		act(t, m, action("r", pmie.ActionWebhook, "pager", "sda"))
+		act(t, m, action("r", deliver.Webhook, "pager", "sda"))
 		time.Sleep(time.Minute)
 		m.Close()
 		if len(keys) != 1 || keys[h.alerts(t)[0].Key()] != 2 {
@@ -384,7 +384,7 @@ func TestBackOff(t *testing.T) {
 		h := newHook(t)
 		h.Close() // it refuses connections
 		m, log := start(t, t.TempDir(), h.receiver(t, "pager", Webhook))
-		act(t, m, action("r", pmie.ActionWebhook, "pager", "sda"))
+		act(t, m, action("r", deliver.Webhook, "pager", "sda"))
 		time.Sleep(time.Hour)
 		s := m.Standings()[0]
 		if s.Waiting != 1 || !strings.Contains(s.Error, "refused") || s.Retry.Before(time.Now()) || time.Until(s.Retry) > longestWait {
@@ -416,9 +416,9 @@ func TestRefused(t *testing.T) {
 			return n > 0
 		})
 		m, log := start(t, t.TempDir(), h.receiver(t, "pager", Webhook))
-		act(t, m, action("r", pmie.ActionWebhook, "pager", "sda"))
+		act(t, m, action("r", deliver.Webhook, "pager", "sda"))
 		synctest.Wait()
-		act(t, m, action("s", pmie.ActionWebhook, "pager", "sdb"))
+		act(t, m, action("s", deliver.Webhook, "pager", "sdb"))
 		synctest.Wait()
 		same(t, "said", statuses(h.alerts(t)), "sdb firing")
 		m.Close()
@@ -436,13 +436,13 @@ func TestLimits(t *testing.T) {
 		few, old := h.receiver(t, "few", Webhook), h.receiver(t, "old", Webhook)
 		few.Retries, few.Queue, old.MaxAge = 2, 2, time.Hour
 		m, log := start(t, t.TempDir(), few, old)
-		act(t, m, action("r", pmie.ActionWebhook, "few", "sda"))
-		act(t, m, action("r", pmie.ActionWebhook, "old", "sda"))
-		act(t, m, action("s", pmie.ActionWebhook, "few", "sda"))
-		if err := m.Act(t.Context(), action("u", pmie.ActionWebhook, "few", "sda")); !errors.Is(err, ErrFull) {
+		act(t, m, action("r", deliver.Webhook, "few", "sda"))
+		act(t, m, action("r", deliver.Webhook, "old", "sda"))
+		act(t, m, action("s", deliver.Webhook, "few", "sda"))
+		if err := m.Act(t.Context(), action("u", deliver.Webhook, "few", "sda")); !errors.Is(err, ErrFull) {
 			t.Errorf("a third one: %v", err)
 		}
-		if err := m.Act(t.Context(), action("v", pmie.ActionWebhook, "old", strings.Repeat("x", MaxText))); !errors.Is(err, ErrTooLong) {
+		if err := m.Act(t.Context(), action("v", deliver.Webhook, "old", strings.Repeat("x", MaxText))); !errors.Is(err, ErrTooLong) {
 			t.Errorf("a long one: %v", err)
 		}
 		time.Sleep(2 * time.Hour)
@@ -468,11 +468,11 @@ func TestNextStart(t *testing.T) {
 		dir := t.TempDir()
 		r := h.receiver(t, "pager", Webhook)
 		m, _ := start(t, dir, r)
-		act(t, m, action("told", pmie.ActionWebhook, "pager", "sda", "sdb"))
+		act(t, m, action("told", deliver.Webhook, "pager", "sda", "sdb"))
 		synctest.Wait()
 		h.set(func(_ int, w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(500); return false })
-		act(t, m, action("waits", pmie.ActionWebhook, "pager", "sdc"))
-		act(t, m, action("gone", pmie.ActionWebhook, "pager", "sdd"))
+		act(t, m, action("waits", deliver.Webhook, "pager", "sdc"))
+		act(t, m, action("gone", deliver.Webhook, "pager", "sdd"))
 		synctest.Wait()
 		if _, err := New(Config{Receivers: []*Receiver{r}, Dir: dir}); err == nil || !strings.Contains(err.Error(), "another process") {
 			t.Errorf("a second one: %v", err)
@@ -481,11 +481,11 @@ func TestNextStart(t *testing.T) {
 		h.set(nil)
 		m, _ = start(t, dir, r)
 		defer m.Close()
-		if err := m.Adopt([]pmie.Delivery{{Rule: "told", Kind: pmie.ActionWebhook, Receiver: "pager"}, {Rule: "waits", Kind: pmie.ActionWebhook, Receiver: "pager"}}); err != nil {
+		if err := m.Adopt([]deliver.Delivery{{Rule: "told", Kind: deliver.Webhook, Receiver: "pager"}, {Rule: "waits", Kind: deliver.Webhook, Receiver: "pager"}}); err != nil {
 			t.Fatal(err)
 		}
-		act(t, m, action("told", pmie.ActionWebhook, "pager", "sda"))
-		act(t, m, action("waits", pmie.ActionWebhook, "pager", "sdc"))
+		act(t, m, action("told", deliver.Webhook, "pager", "sda"))
+		act(t, m, action("waits", deliver.Webhook, "pager", "sdc"))
 		synctest.Wait()
 		got := statuses(h.alerts(t))
 		slices.Sort(got)
@@ -498,11 +498,11 @@ func TestUnknownReceivers(t *testing.T) {
 	r := &Receiver{Name: "pager", Kind: Webhook, URL: parseURL(t, "http://127.0.0.1:1")}
 	m, _ := start(t, t.TempDir(), r)
 	defer m.Close()
-	err := m.Adopt([]pmie.Delivery{{Rule: "r", Kind: pmie.ActionMail, Receiver: "pager"}, {Rule: "s", Kind: pmie.ActionWebhook, Receiver: "pagr"}})
+	err := m.Adopt([]deliver.Delivery{{Rule: "r", Kind: deliver.Mail, Receiver: "pager"}, {Rule: "s", Kind: deliver.Webhook, Receiver: "pagr"}})
 	if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "rule r: mail pager: the receiver is of kind webhook") {
 		t.Errorf("%v", err)
 	}
-	if err := m.Act(t.Context(), action("r", pmie.ActionWebhook, "nobody", "x")); !errors.Is(err, ErrUnknown) {
+	if err := m.Act(t.Context(), action("r", deliver.Webhook, "nobody", "x")); !errors.Is(err, ErrUnknown) {
 		t.Errorf("%v", err)
 	}
 	for _, names := range [][]string{{"a", "a"}, {"../a"}, {""}} {
@@ -526,9 +526,9 @@ func TestOrder(t *testing.T) {
 			m, _ := start(t, dir, h.receiver(t, "x", kind))
 			var want []string
 			say := func(rule string, insts ...string) {
-				a := action(rule, pmie.ActionWebhook, "x", insts...)
+				a := action(rule, deliver.Webhook, "x", insts...)
 				if kind == Alertmanager {
-					a.Kind = pmie.ActionAlertmanager
+					a.Kind = deliver.Alertmanager
 				}
 				act(t, m, a)
 				time.Sleep(time.Second)
@@ -594,22 +594,22 @@ func TestFullDisk(t *testing.T) {
 			}
 			return nil
 		}
-		act(t, m, action("full", pmie.ActionWebhook, "pager", "/var", "/tmp"))
+		act(t, m, action("full", deliver.Webhook, "pager", "/var", "/tmp"))
 		synctest.Wait()
 		same(t, "told", statuses(h.alerts(t)), "/var firing", "/tmp firing")
-		act(t, m, action("full", pmie.ActionWebhook, "pager", "/var"))
+		act(t, m, action("full", deliver.Webhook, "pager", "/var"))
 		synctest.Wait()
 		same(t, "told", statuses(h.alerts(t)), "/var firing", "/tmp firing", "/tmp resolved")
 		if s := m.Standings()[0]; s.Unsaved != 1 || !strings.Contains(s.SpoolError, "no space") {
 			t.Errorf("standing %+v", s)
 		}
 		h.set(func(_ int, w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(500); return false })
-		act(t, m, action("other", pmie.ActionWebhook, "pager", "sda"))
+		act(t, m, action("other", deliver.Webhook, "pager", "sda"))
 		if files, _ := filepath.Glob(dir + "/pager/*"); len(files) > 0 {
 			t.Errorf("a full disk has %q", files)
 		}
 		full.Store(false)
-		act(t, m, action("full", pmie.ActionWebhook, "pager", "/var"))
+		act(t, m, action("full", deliver.Webhook, "pager", "/var"))
 		if s := m.Standings()[0]; s.Unsaved != 0 || s.SpoolError != "" {
 			t.Errorf("standing %+v", s)
 		}
@@ -620,8 +620,8 @@ func TestFullDisk(t *testing.T) {
 		// The next process knows all of it.
 		h.set(nil)
 		m, _ = start(t, dir, h.receiver(t, "pager", Webhook))
-		act(t, m, action("full", pmie.ActionWebhook, "pager", "/var"))
-		act(t, m, action("other", pmie.ActionWebhook, "pager"))
+		act(t, m, action("full", deliver.Webhook, "pager", "/var"))
+		act(t, m, action("other", deliver.Webhook, "pager"))
 		synctest.Wait()
 		m.Close()
 		same(t, "all", statuses(h.alerts(t)), "/var firing", "/tmp firing", "/tmp resolved", "sda firing", "sda resolved")
@@ -639,7 +639,7 @@ func TestDamagedSpool(t *testing.T) {
 		insts := make([]string, 16)
 		for i := range insts {
 			insts[i] = fmt.Sprintf("sd%02d", i)
-			act(t, m, action("r", pmie.ActionWebhook, "pager", insts[:i+1]...))
+			act(t, m, action("r", deliver.Webhook, "pager", insts[:i+1]...))
 			time.Sleep(time.Second)
 		}
 		m.Close()
@@ -687,7 +687,7 @@ func TestDamagedSpool(t *testing.T) {
 		slices.Sort(left)
 		same(t, "left", statuses(h.alerts(t)), left...)
 		// An alert that still fires is reported again if its state is lost.
-		act(t, m, action("r", pmie.ActionWebhook, "pager", insts...))
+		act(t, m, action("r", deliver.Webhook, "pager", insts...))
 		synctest.Wait()
 		m.Close()
 		if n := len(h.alerts(t)); n != len(insts) {
@@ -708,7 +708,7 @@ func TestAlertmanager(t *testing.T) {
 		r.Labels = map[string]string{"severity": "page"}
 		dir := t.TempDir()
 		m, _ := start(t, dir, r)
-		a := action("r", pmie.ActionAlertmanager, "am", "sda", "sdb")
+		a := action("r", deliver.Alertmanager, "am", "sda", "sdb")
 		a.Matches[0].Labels = map[string]string{"host": "other", "a.b-c": "1", "1x": "2", "empty": ""}
 		begun := time.Now()
 		act(t, m, a)
@@ -749,7 +749,7 @@ func TestAlertmanager(t *testing.T) {
 		if n < 13 {
 			t.Errorf("%d posts by now", n)
 		}
-		act(t, m, action("r", pmie.ActionAlertmanager, "am", "sdb"))
+		act(t, m, action("r", deliver.Alertmanager, "am", "sdb"))
 		synctest.Wait()
 		all = posts()
 		over := all[len(all)-1][0]
@@ -776,7 +776,7 @@ func TestOneOfABatchIsRefused(t *testing.T) {
 			h.bodies = append(h.bodies, body)
 			h.mu.Unlock()
 		})
-		act(t, m, action("r", pmie.ActionAlertmanager, "am", "a", "bad", "b"))
+		act(t, m, action("r", deliver.Alertmanager, "am", "a", "bad", "b"))
 		time.Sleep(10 * time.Second)
 		h.mu.Lock()
 		got := string(bytes.Join(h.bodies, nil))
@@ -798,7 +798,7 @@ func TestHostileJSON(t *testing.T) {
 		m, _ := start(t, t.TempDir(), h.receiver(t, "pager", Webhook), h.receiver(t, "am", Alertmanager))
 		defer m.Close()
 		for i, text := range hostile {
-			a := action(fmt.Sprint("r", i), pmie.ActionWebhook, "pager", text)
+			a := action(fmt.Sprint("r", i), deliver.Webhook, "pager", text)
 			a.Matches[0].Text, a.Matches[0].Value = text, text
 			a.Matches[0].Labels = map[string]string{"l": text, text: "x"}
 			h.mu.Lock()
@@ -815,7 +815,7 @@ func TestHostileJSON(t *testing.T) {
 			if len(list) != 1 || list[0].Instance != valid || list[0].Text != valid || list[0].Value != valid || list[0].Labels["l"] != valid {
 				t.Errorf("%q: %+v", text, list)
 			}
-			a.Kind, a.Receiver = pmie.ActionAlertmanager, "am"
+			a.Kind, a.Receiver = deliver.Alertmanager, "am"
 			h.mu.Lock()
 			h.bodies = nil
 			h.mu.Unlock()
@@ -1034,7 +1034,7 @@ func TestClockSet(t *testing.T) {
 		})
 		dir := t.TempDir()
 		m, log := start(t, dir, h.receiver(t, "pager", Webhook))
-		early := action("r", pmie.ActionWebhook, "pager", "sda")
+		early := action("r", deliver.Webhook, "pager", "sda")
 		early.Time = early.Time.Add(-year) // the reading of the clock at the time
 		act(t, m, early)
 		time.Sleep(time.Minute)
@@ -1047,7 +1047,7 @@ func TestClockSet(t *testing.T) {
 
 		at := time.Now().Add(year) // the clock is ahead
 		said := func(d time.Duration, insts ...string) {
-			a := action("r", pmie.ActionWebhook, "pager", insts...)
+			a := action("r", deliver.Webhook, "pager", insts...)
 			a.Holdoff, a.Time = time.Hour, at.Add(d)
 			act(t, m, a)
 			time.Sleep(time.Second)

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -68,7 +68,7 @@ func NewBoard(dir string, s State, standings func() []Standing) (*Board, error) 
 }
 
 // Observe adds the result of evaluating a rule. The file is written later.
-func (b *Board) Observe(ev pmie.Evaluation) {
+func (b *Board) Observe(ev deliver.Evaluation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := ev.Time.UTC()
@@ -89,7 +89,7 @@ func (b *Board) Observe(ev pmie.Evaluation) {
 			b.changed = true
 		}
 	}
-	if ev.State != pmie.Unknown {
+	if ev.State != deliver.Unknown {
 		for key, a := range b.firing {
 			if a.Rule == ev.Rule && !here[key] {
 				delete(b.firing, key)

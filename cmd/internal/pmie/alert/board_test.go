@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 )
 
 // TestBoardValues checks that a board keeps the value with which a rule became true next
@@ -19,7 +19,7 @@ func TestBoardValues(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	observe := func(rule, value string) {
 		t.Helper()
-		b.Observe(pmie.Evaluation{Rule: rule, Expr: "x > 0.9", Time: at, State: pmie.True, Matches: []pmie.Match{{Host: "h", Instance: "sda", Value: value, Limit: "> 0.9"}}})
+		b.Observe(deliver.Evaluation{Rule: rule, Expr: "x > 0.9", Time: at, State: deliver.True, Matches: []deliver.Match{{Host: "h", Instance: "sda", Value: value, Limit: "> 0.9"}}})
 		if err := b.Err(); err != nil {
 			t.Fatal(err)
 		}

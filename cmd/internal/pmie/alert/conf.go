@@ -15,7 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/pcptime"
 )
 
@@ -35,7 +35,7 @@ type Settings struct {
 }
 
 // Check returns an error if a receiver that rules name does not exist, or is of another kind.
-func (s *Settings) Check(list []pmie.Delivery) error {
+func (s *Settings) Check(list []deliver.Delivery) error {
 	for _, d := range list {
 		switch r := s.Receiver(d.Receiver); {
 		case r == nil:

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 )
 
 func Example() {
@@ -39,9 +39,9 @@ func Example() {
 	}
 	defer m.Close()
 	// An engine does this if m.Act is its Config.Alert.
-	err = m.Act(context.Background(), pmie.Action{
-		Kind: pmie.ActionWebhook, Receiver: "pager", Rule: "busy", Time: time.Now(),
-		Matches: []pmie.Match{{Host: "acme", Instance: "sda", Value: "80", Text: "sda is busy"}},
+	err = m.Act(context.Background(), deliver.Action{
+		Kind: deliver.Webhook, Receiver: "pager", Rule: "busy", Time: time.Now(),
+		Matches: []deliver.Match{{Host: "acme", Instance: "sda", Value: "80", Text: "sda is busy"}},
 	})
 	if err != nil {
 		log.Fatal(err)

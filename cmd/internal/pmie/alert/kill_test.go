@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
@@ -50,7 +50,7 @@ func child(s string) error {
 		return err
 	}
 	act := func(rule string, insts ...string) error {
-		return m.Act(context.Background(), action(rule, pmie.ActionWebhook, "hook", insts...))
+		return m.Act(context.Background(), action(rule, deliver.Webhook, "hook", insts...))
 	}
 	for n := 0; ; n++ {
 		name := fmt.Sprintf("%s-%d", part[2], n)

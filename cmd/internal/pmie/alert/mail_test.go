@@ -26,7 +26,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 )
 
 // A post is a mail server that records the mails that it gets.
@@ -233,8 +233,8 @@ func TestMailFaults(t *testing.T) {
 						r.User, r.SecretFile = "", ""
 					}
 					m, log := start(t, filepath.Join(t.TempDir(), "spool"), r)
-					act(t, m, action("r", pmie.ActionMail, "ops", "sda"))
-					act(t, m, action("s", pmie.ActionMail, "ops", "sdb"))
+					act(t, m, action("r", deliver.Mail, "ops", "sda"))
+					act(t, m, action("s", deliver.Mail, "ops", "sdb"))
 					time.Sleep(5 * time.Minute)
 					m.Close()
 					ids := p.ids(t)
@@ -325,11 +325,11 @@ func TestMailDigest(t *testing.T) {
 			}
 			return list, bodies
 		}
-		act(t, m, action("r", pmie.ActionMail, "ops", insts...))
+		act(t, m, action("r", deliver.Mail, "ops", insts...))
 		time.Sleep(time.Minute)
-		act(t, m, action("r", pmie.ActionMail, "ops", append(insts[2:], "new")...))
+		act(t, m, action("r", deliver.Mail, "ops", append(insts[2:], "new")...))
 		time.Sleep(time.Minute)
-		act(t, m, action("s", pmie.ActionMail, "ops", "one"))
+		act(t, m, action("s", deliver.Mail, "ops", "one"))
 		time.Sleep(time.Minute)
 		// A mail whose answer is lost, of a process that ends then, is sent again unchanged, also if more has
 		// happened.
@@ -339,12 +339,12 @@ func TestMailDigest(t *testing.T) {
 			}
 			return ""
 		})
-		act(t, m, action("r", pmie.ActionMail, "ops"))
+		act(t, m, action("r", deliver.Mail, "ops"))
 		time.Sleep(time.Millisecond)
 		m.Close()
 		p.set(nil)
 		m, _ = start(t, dir, r)
-		act(t, m, action("r", pmie.ActionMail, "ops", "sd00"))
+		act(t, m, action("r", deliver.Mail, "ops", "sd00"))
 		time.Sleep(time.Minute)
 		m.Close()
 		list, bodies := mails()
@@ -374,7 +374,7 @@ func TestMailDigest(t *testing.T) {
 			many[i] = fmt.Sprint("i", i)
 		}
 		m, _ = start(t, filepath.Join(t.TempDir(), "spool"), r)
-		act(t, m, action("r", pmie.ActionMail, "ops", many...))
+		act(t, m, action("r", deliver.Mail, "ops", many...))
 		time.Sleep(time.Minute)
 		m.Close()
 		_, bodies = mails()

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/internal/pacing"
 )
 
@@ -116,7 +116,7 @@ func (m *Manager) Close() error {
 }
 
 // receiver returns the worker for an action.
-func (m *Manager) receiver(name string, kind pmie.ActionKind) (*worker, error) {
+func (m *Manager) receiver(name string, kind deliver.Kind) (*worker, error) {
 	w := m.workers[name]
 	switch {
 	case w == nil:
@@ -129,7 +129,7 @@ func (m *Manager) receiver(name string, kind pmie.ActionKind) (*worker, error) {
 
 // Adopt checks that the receivers that rules name exist. It resolves the alerts of rules that do not
 // exist any more.
-func (m *Manager) Adopt(list []pmie.Delivery) error {
+func (m *Manager) Adopt(list []deliver.Delivery) error {
 	var errs []error
 	known := make(map[string]map[string]bool)
 	for _, d := range list {
@@ -155,7 +155,7 @@ func (m *Manager) Adopt(list []pmie.Delivery) error {
 // Act takes an action of a rule for a receiver, for [pmie.Config.Alert]. The receiver gets one message
 // for each match, and another after each Holdoff if the action has one; and one message when it is
 // over. Act does not wait for the receiver. Its error means that the alert will not be delivered.
-func (m *Manager) Act(_ context.Context, a pmie.Action) error {
+func (m *Manager) Act(_ context.Context, a deliver.Action) error {
 	w, err := m.receiver(a.Receiver, a.Kind)
 	if err == nil {
 		err = w.take(a)
@@ -270,7 +270,7 @@ func (w *worker) standing() Standing {
 }
 
 // take handles an action of a rule for the receiver.
-func (w *worker) take(a pmie.Action) error {
+func (w *worker) take(a deliver.Action) error {
 	defer w.rouse()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -303,7 +303,7 @@ func (w *worker) take(a pmie.Action) error {
 }
 
 // fire takes in that an alert is firing.
-func (w *worker) fire(key string, now Alert, a pmie.Action) error {
+func (w *worker) fire(key string, now Alert, a deliver.Action) error {
 	e := w.latest[key]
 	rested := e == nil || e.rested(a.Time, max(a.Holdoff, e.Holdoff))
 	if e != nil && !e.over() {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/pcptime"
@@ -192,7 +193,7 @@ type record struct {
 	seen  map[string]bool // of rules, whether they were true
 }
 
-func (r *record) observe(ev pmie.Evaluation) {
+func (r *record) observe(ev deliver.Evaluation) {
 	if _, ok := r.seen[ev.Rule]; !ok {
 		r.rules = append(r.rules, ev.Rule)
 		r.seen[ev.Rule] = false
@@ -207,7 +208,7 @@ func (r *record) observe(ev pmie.Evaluation) {
 			r.all = append(r.all, r.open[key])
 		}
 	}
-	if ev.State == pmie.Unknown {
+	if ev.State == deliver.Unknown {
 		return
 	}
 	for key, ep := range r.open {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 )
 
 const (
@@ -27,7 +27,7 @@ type alarmer struct {
 }
 
 // Show shows a text. Where there is no desktop it is printed instead.
-func (a *alarmer) Show(ctx context.Context, act pmie.Action) error {
+func (a *alarmer) Show(ctx context.Context, act deliver.Action) error {
 	err := a.notify(ctx, act.Text)
 	if err == nil || ctx.Err() != nil {
 		return err

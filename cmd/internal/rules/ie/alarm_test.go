@@ -14,7 +14,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	awaittest "github.com/go-pcp/pcp/internal/testing/await"
 )
 
@@ -65,7 +65,7 @@ func TestAlarmOnDesktop(t *testing.T) {
 	}
 	wrong := func(format string, args ...any) { t.Errorf("said "+format, args...) }
 	a := &alarmer{bus: address, say: wrong, out: wrong}
-	if err := a.Show(t.Context(), pmie.Action{Text: "\"a\" <b>&\nc\x00\xff"}); err != nil {
+	if err := a.Show(t.Context(), deliver.Action{Text: "\"a\" <b>&\nc\x00\xff"}); err != nil {
 		t.Fatal(err)
 	}
 	if text, want := <-got, "pmie|Performance Co-Pilot Alarm|\"a\" &lt;b&gt;&amp;\nc\ufffd\ufffd|2"; text != want {

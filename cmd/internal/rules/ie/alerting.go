@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/daemonlog"
@@ -30,11 +31,11 @@ type alerting struct {
 
 // prepare connects the configuration of an engine to the alerting.
 func (a *alerting) prepare(cfg *pmie.Config) {
-	cfg.Alert = func(ctx context.Context, act pmie.Action) error { return a.manager.Act(ctx, act) }
+	cfg.Alert = func(ctx context.Context, act deliver.Action) error { return a.manager.Act(ctx, act) }
 	if cfg.Archives != nil {
 		return // nothing fires now: see start
 	}
-	cfg.Observe = func(ev pmie.Evaluation) {
+	cfg.Observe = func(ev deliver.Evaluation) {
 		if a.board != nil {
 			a.board.Observe(ev)
 		}
@@ -42,7 +43,7 @@ func (a *alerting) prepare(cfg *pmie.Config) {
 }
 
 // receivers reads the file of receivers, if rules need it, and checks that it has them.
-func (a *alerting) receivers(env *cli.Env, list []pmie.Delivery) (*alert.Settings, error) {
+func (a *alerting) receivers(env *cli.Env, list []deliver.Delivery) (*alert.Settings, error) {
 	if len(list) == 0 {
 		return &alert.Settings{}, nil
 	}

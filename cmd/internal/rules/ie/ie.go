@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
@@ -296,7 +297,7 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 		cfg.Zone = pcptime.Zone(o.TimeZone)
 	}
 	set.alerts.prepare(cfg)
-	cfg.Stomp = func(ctx context.Context, a pmie.Action) error { return set.broker.Send(ctx, a.Text) }
+	cfg.Stomp = func(ctx context.Context, a deliver.Action) error { return set.broker.Send(ctx, a.Text) }
 	defer func() {
 		if set.broker != nil {
 			set.broker.close()

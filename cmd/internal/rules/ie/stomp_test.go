@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 )
 
 // broker takes the frames of one connection. It refuses other passwords than "secret".
@@ -159,7 +159,7 @@ func TestAlarmWithoutDesktop(t *testing.T) {
 			out: func(format string, args ...any) { printed = append(printed, fmt.Sprintf(format, args...)) },
 		}
 		for range 2 {
-			if err := a.Show(context.Background(), pmie.Action{Text: "disk <full>", Time: time.Unix(0, 0).UTC()}); err != nil {
+			if err := a.Show(context.Background(), deliver.Action{Text: "disk <full>", Time: time.Unix(0, 0).UTC()}); err != nil {
 				t.Error(err)
 			}
 		}

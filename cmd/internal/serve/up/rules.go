@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/ieconf"
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
@@ -143,7 +144,7 @@ func (r *rules) run(ctx context.Context) error {
 	messages := &redirect{&said}
 	e, err := pmie.New(ctx, pmie.Config{
 		Name: "rules", Out: r.out, Err: messages, Host: own, Quiet: true, Places: true, Zone: r.env.Local(), Observe: r.observe,
-		Alert: func(ctx context.Context, a pmie.Action) error { return r.manager.Act(ctx, a) },
+		Alert: func(ctx context.Context, a deliver.Action) error { return r.manager.Act(ctx, a) },
 		Dial: func(ctx context.Context, spec string) (*pmapi.Context, error) {
 			d := pmapi.Dialer{Config: r.env.Config()}
 			if spec == own {
@@ -230,11 +231,11 @@ type redirect struct{ w io.Writer }
 func (r *redirect) Write(b []byte) (int, error) { return r.w.Write(b) }
 
 // observe logs when a rule becomes true for a host or an instance, and when it clears.
-func (r *rules) observe(ev pmie.Evaluation) {
+func (r *rules) observe(ev deliver.Evaluation) {
 	if r.board != nil {
 		r.board.Observe(ev)
 	}
-	if ev.State == pmie.Unknown {
+	if ev.State == deliver.Unknown {
 		return
 	}
 	prefix := ev.Rule + "\x00"

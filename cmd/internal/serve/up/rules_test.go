@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/cmd/internal/pmie"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 )
 
 // inLog waits until the log of a collector has a text.
@@ -150,13 +150,13 @@ func TestObserve(t *testing.T) {
 		}
 		return a
 	}}))}
-	one, two := pmie.Match{Host: "h", Instance: "one", Value: "1"}, pmie.Match{Host: "h", Instance: "two", Value: "2"}
-	for _, ev := range []pmie.Evaluation{
-		{Rule: "other", State: pmie.True, Matches: []pmie.Match{{}}},
-		{Rule: "r", State: pmie.True, Matches: []pmie.Match{one, two}},
-		{Rule: "r", State: pmie.Unknown},
-		{Rule: "r", State: pmie.True, Matches: []pmie.Match{one}},
-		{Rule: "r", State: pmie.False},
+	one, two := deliver.Match{Host: "h", Instance: "one", Value: "1"}, deliver.Match{Host: "h", Instance: "two", Value: "2"}
+	for _, ev := range []deliver.Evaluation{
+		{Rule: "other", State: deliver.True, Matches: []deliver.Match{{}}},
+		{Rule: "r", State: deliver.True, Matches: []deliver.Match{one, two}},
+		{Rule: "r", State: deliver.Unknown},
+		{Rule: "r", State: deliver.True, Matches: []deliver.Match{one}},
+		{Rule: "r", State: deliver.False},
 	} {
 		r.observe(ev)
 	}

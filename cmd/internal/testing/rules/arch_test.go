@@ -45,6 +45,9 @@ var floors = map[string]int{
 	"cmd/internal/pmlogger":          4,
 	"cmd/internal/pmrep":             4,
 	"cmd/internal/pmie":              4,
+	"cmd/internal/pmie/eval":         1,
+	"cmd/internal/pmie/rule":         2,
+	"cmd/internal/pmie/deliver":      2,
 	"cmd/internal/pmproxy":           4,
 	"cmd/internal/web":               4,
 	"cmd/internal/tool":              5, // shared by commands
@@ -146,8 +149,6 @@ var neighbours = map[string]string{
 	"cmd/internal/screen/top/internal/ui -> cmd/internal/screen/top/internal/screen": "and are drawn on a grid",
 
 	"cmd/internal/daemon/controlfile -> pcptime": "a directory may have a date in its name",
-
-	"cmd/internal/pmie/alert -> cmd/internal/pmie": "an alert is made of what a rule says",
 
 	"cmd/internal/pmlogger -> cmd/internal/pmlogger/conf":          "the language of configurations is a room of its own",
 	"cmd/internal/pmlogger/janitor -> cmd/internal/pmlogger":       "it has a recorder begin new archives",

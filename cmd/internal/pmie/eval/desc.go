@@ -1,4 +1,4 @@
-package pmie
+package eval
 
 import (
 	"math"
@@ -13,7 +13,7 @@ func (x *Expr) Newest() float64 {
 		return x.Nums[0]
 	case x.Span <= 0 || x.Texts != nil:
 	case x.Sem == SemTruth:
-		if v := x.truth(0)[0]; v != isUnknown {
+		if v := x.truth(0)[0]; v != Unknown {
 			return float64(v)
 		}
 	case x.Nums != nil:

@@ -1,4 +1,4 @@
-package pmie
+package deliver
 
 import (
 	"errors"
@@ -80,7 +80,7 @@ func withValue(command, value string) string {
 	var b []byte
 	for i, part := range strings.Split(command, "@") {
 		if i > 0 {
-			b = appendQuoted(b, value)
+			b = AppendQuoted(b, value)
 		}
 		b = append(b, part...)
 	}
@@ -204,7 +204,7 @@ func FuzzQuoted(f *testing.F) {
 		if want := strings.ReplaceAll("@;@;x@;.@x.@.@.", "@", seen); out != want || status != 0 {
 			t.Fatalf("%q: %q, %d", value, out, status)
 		}
-		if line := plain(value); strings.ContainsFunc(line, isControl) || len(line) > 4*(maxLog+3) {
+		if line := Plain(value); strings.ContainsFunc(line, isControl) || len(line) > 4*(maxLog+3) {
 			t.Fatalf("the system's log has %q of %q", line, value)
 		}
 		obey(t, shell, withValue("true `true @` # @", value))

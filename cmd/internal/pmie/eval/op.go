@@ -1,4 +1,4 @@
-package pmie
+package eval
 
 import "fmt"
 
@@ -221,7 +221,7 @@ func (d Domain) String() string { return [...]string{"host", "inst", "sample"}[d
 
 // Truth values, of three kinds. Their numbers are in order, for comparisons.
 const (
-	isFalse int8 = iota
-	isTrue
-	isUnknown
+	False int8 = iota
+	True
+	Unknown
 )

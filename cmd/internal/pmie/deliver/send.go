@@ -1,4 +1,4 @@
-package pmie
+package deliver
 
 import (
 	"cmp"
@@ -21,12 +21,12 @@ const (
 const logTimeout = time.Second
 
 // log sends the text of an action to the system log, as syslog(3) does.
-func (r *runner) log(a Action) error {
+func (r *Runner) log(a Action) error {
 	priority := a.Priority
 	if priority&facilities == 0 {
 		priority |= daemon
 	}
-	socket := cmp.Or(r.logSocket, "/dev/log")
+	socket := cmp.Or(r.LogSocket, "/dev/log")
 	conn, err := net.DialTimeout("unixgram", socket, logTimeout)
 	end := ""
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *runner) log(a Action) error {
 	if err := conn.SetDeadline(time.Now().Add(logTimeout)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(conn, "<%d>%s %s[%d]: %s%s", priority, time.Now().Format(time.Stamp), a.Tag, os.Getpid(), plain(a.Text), end)
+	_, err = fmt.Fprintf(conn, "<%d>%s %s[%d]: %s%s", priority, time.Now().Format(time.Stamp), a.Tag, os.Getpid(), Plain(a.Text), end)
 	return err
 }
 
@@ -47,10 +47,10 @@ func (r *runner) log(a Action) error {
 // them.
 const maxLog = 8000
 
-// plain returns a text as one line of printable characters: characters that would begin another
+// Plain returns a text as one line of printable characters: characters that would begin another
 // message, or control a terminal, become their numbers as syslog daemons write them. A text that is
 // too long ends in dots.
-func plain(text string) string {
+func Plain(text string) string {
 	if len(text) > maxLog {
 		text = text[:maxLog] + "..."
 	}

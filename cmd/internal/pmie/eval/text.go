@@ -1,4 +1,4 @@
-package pmie
+package eval
 
 import (
 	"fmt"
@@ -49,12 +49,13 @@ func AppendSamples(b []byte, x *Expr, i int) []byte {
 	return AppendNumber(b, x, i)
 }
 
+// AppendTruth appends the ith truth value of each sample.
 func AppendTruth(b []byte, x *Expr, i int) []byte {
 	for s := range x.Samples {
 		if s > 0 {
 			b = append(b, ' ')
 		}
-		v := isUnknown
+		v := Unknown
 		if x.Valid > 0 {
 			v = x.truth(s)[i]
 		}
@@ -66,6 +67,7 @@ func AppendTruth(b []byte, x *Expr, i int) []byte {
 // numberWidth limits how much of a number is shown.
 const numberWidth = 23
 
+// AppendNumber appends the ith number of each sample.
 func AppendNumber(b []byte, x *Expr, i int) []byte {
 	for s := range x.Samples {
 		if s > 0 {

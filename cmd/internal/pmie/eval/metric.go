@@ -1,4 +1,4 @@
-package pmie
+package eval
 
 import (
 	"fmt"

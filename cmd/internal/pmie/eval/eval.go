@@ -1,4 +1,4 @@
-package pmie
+package eval
 
 import (
 	"math"
@@ -104,9 +104,9 @@ func newer(x, y *Cell) float64 { return max(x.Samples[0].time, y.Samples[0].time
 func (x *Cell) Verdict() int8 {
 	switch {
 	case x.Valid == 0:
-		return isUnknown
+		return Unknown
 	case x.Span == 0:
-		return isFalse
+		return False
 	}
 	return x.truth(0)[0]
 }
@@ -227,17 +227,18 @@ func not(out, in []int8, one bool) {
 }
 
 func negated(v int8) int8 {
-	if v == isUnknown {
+	if v == Unknown {
 		return v
 	}
 	return 1 - v
 }
 
+// TruthOf returns True or False.
 func TruthOf(b bool) int8 {
 	if b {
-		return isTrue
+		return True
 	}
-	return isFalse
+	return False
 }
 
 // edge compares truth values with those of the sample before.
@@ -314,16 +315,16 @@ func compareText(x, a, b *Expr) {
 type connective struct{ decisive int8 }
 
 var (
-	and = connective{decisive: isFalse}
-	or  = connective{decisive: isTrue}
+	and = connective{decisive: False}
+	or  = connective{decisive: True}
 )
 
 func (c connective) both(a, b int8) int8 {
 	switch {
 	case a == c.decisive || b == c.decisive:
 		return c.decisive
-	case a == isUnknown || b == isUnknown:
-		return isUnknown
+	case a == Unknown || b == Unknown:
+		return Unknown
 	}
 	return 1 - c.decisive
 }
@@ -332,7 +333,7 @@ func (c connective) one(a int8) int8 {
 	if a == c.decisive {
 		return a
 	}
-	return isUnknown
+	return Unknown
 }
 
 // combine evaluates x, of whose arguments one may be unknown.
@@ -385,10 +386,10 @@ func match(x, a, pattern *Expr) {
 	hits := x.matching(a, pattern)
 	for i := range in {
 		if a.Valid == 0 {
-			out[i] = isUnknown
+			out[i] = Unknown
 			continue
 		}
-		out[i] = TruthOf(i < len(hits) && hits[i] && in[i] != isFalse)
+		out[i] = TruthOf(i < len(hits) && hits[i] && in[i] != False)
 	}
 	x.Valid++
 }
@@ -466,7 +467,7 @@ func over(x, a, b *Cell) {
 					x.Valid = 0
 					return
 				}
-				x.Truths[first+i] = isUnknown
+				x.Truths[first+i] = Unknown
 				break
 			}
 			reduce(x, a, b, first+i, from, 1, n)
@@ -522,7 +523,7 @@ func aggregated(o Op, list []float64, each, n int) float64 {
 func counted(list []int8, each, n int) float64 {
 	a := 0.0
 	for i := range n {
-		if list[i*each] == isTrue {
+		if list[i*each] == True {
 			a++
 		}
 	}
@@ -541,10 +542,10 @@ func shareOf(share float64, list []int8, each, n int) int8 {
 func allOf(list []int8, each, n int) int8 {
 	a := list[0]
 	for i := 1; i < n; i++ {
-		if v := list[i*each]; v == isFalse {
-			a = isFalse
-		} else if v == isUnknown && a != isUnknown {
-			a = isUnknown
+		if v := list[i*each]; v == False {
+			a = False
+		} else if v == Unknown && a != Unknown {
+			a = Unknown
 		}
 	}
 	return a
@@ -553,10 +554,10 @@ func allOf(list []int8, each, n int) int8 {
 func someOf(list []int8, each, n int) int8 {
 	a := list[0]
 	for i := 1; i < n; i++ {
-		if v := list[i*each]; v == isTrue {
-			a = isTrue
-		} else if v == isUnknown && a != isUnknown {
-			a = isUnknown
+		if v := list[i*each]; v == True {
+			a = True
+		} else if v == Unknown && a != Unknown {
+			a = Unknown
 		}
 	}
 	return a

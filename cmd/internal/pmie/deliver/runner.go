@@ -1,4 +1,4 @@
-package pmie
+package deliver
 
 import (
 	"context"
@@ -17,47 +17,47 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// A runner carries out actions.
-type runner struct {
-	out, err           io.Writer // of print actions and of commands
-	shellOut, shellErr *os.File  // of commands, in place of out and err
-	path               string    // the search path for commands
-	logSocket          string    // of the system log
-	alarm, stomp       func(ctx context.Context, a Action) error
-	notify             func(level slog.Level, text string) // reports what failed
+// A Runner carries out actions.
+type Runner struct {
+	Out, Err           io.Writer // of print actions and of commands
+	ShellOut, ShellErr *os.File  // of commands, in place of Out and Err
+	Path               string    // the search path for commands
+	LogSocket          string    // of the system log
+	Alarm, Stomp       func(ctx context.Context, a Action) error
+	Notify             func(level slog.Level, text string) // reports what failed
 }
 
-// run carries out an action.
-func (r *runner) run(ctx context.Context, a Action) error {
+// Do carries out an action.
+func (r *Runner) Do(ctx context.Context, a Action) error {
 	switch a.Kind {
-	case ActionPrint:
-		_, err := fmt.Fprintf(r.out, "%s: %s\n", strings.TrimSuffix(pcptime.Ctime(pcp.TimestampOf(a.Time), a.Time.Location()), "\n"), a.Text)
+	case Print:
+		_, err := fmt.Fprintf(r.Out, "%s: %s\n", strings.TrimSuffix(pcptime.Ctime(pcp.TimestampOf(a.Time), a.Time.Location()), "\n"), a.Text)
 		return err
-	case ActionShell:
+	case Shell:
 		return r.shell(ctx, a.Text)
-	case ActionExec:
+	case Exec:
 		return r.execute(ctx, a.Args)
-	case ActionAlarm:
-		if r.alarm != nil {
-			return r.alarm(ctx, a)
+	case Alarm:
+		if r.Alarm != nil {
+			return r.Alarm(ctx, a)
 		}
-	case ActionStomp:
-		if r.stomp != nil {
-			return r.stomp(ctx, a)
+	case Stomp:
+		if r.Stomp != nil {
+			return r.Stomp(ctx, a)
 		}
-	case ActionSyslog:
+	case Syslog:
 		// The action counts as done, as in C, also where no system log runs.
 		if err := r.log(a); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			r.notify(slog.LevelError, fmt.Sprintf("syslog failed: %v\n", err))
+			r.Notify(slog.LevelError, fmt.Sprintf("syslog failed: %v\n", err))
 		}
 		return nil
 	}
-	r.notify(slog.LevelError, fmt.Sprintf("the action %v is not supported\n", a.Kind))
+	r.Notify(slog.LevelError, fmt.Sprintf("the action %v is not supported\n", a.Kind))
 	return errors.ErrUnsupported
 }
 
-// status returns the exit status of a program that failed, or 0.
-func status(err error) int {
+// Status returns the exit status of a program that failed, or 0.
+func Status(err error) int {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return max(exit.ExitCode(), 1)
 	}
@@ -69,16 +69,16 @@ func status(err error) int {
 const shellDelay = time.Second
 
 // shell runs a command in the shell and waits for it.
-func (r *runner) shell(ctx context.Context, command string) error {
+func (r *Runner) shell(ctx context.Context, command string) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	return r.wait(cmd, "shell", "IFS=\t\n")
 }
 
 // execute runs a program and waits for it.
-func (r *runner) execute(ctx context.Context, args []string) error {
+func (r *Runner) execute(ctx context.Context, args []string) error {
 	program, err := r.look(args[0])
 	if err != nil {
-		r.notify(slog.LevelError, fmt.Sprintf("exec failed: %v\n", err))
+		r.Notify(slog.LevelError, fmt.Sprintf("exec failed: %v\n", err))
 		return err
 	}
 	cmd := exec.CommandContext(ctx, program, args[1:]...)
@@ -87,13 +87,13 @@ func (r *runner) execute(ctx context.Context, args []string) error {
 }
 
 // wait runs a command in its own session. The error describes why it failed.
-func (r *runner) wait(cmd *exec.Cmd, what string, env ...string) error {
-	cmd.Stdout, cmd.Stderr = r.out, r.err
-	if r.shellOut != nil {
-		cmd.Stdout = r.shellOut
+func (r *Runner) wait(cmd *exec.Cmd, what string, env ...string) error {
+	cmd.Stdout, cmd.Stderr = r.Out, r.Err
+	if r.ShellOut != nil {
+		cmd.Stdout = r.ShellOut
 	}
-	if r.shellErr != nil {
-		cmd.Stderr = r.shellErr
+	if r.ShellErr != nil {
+		cmd.Stderr = r.ShellErr
 	}
 	cmd.WaitDelay = shellDelay
 	cmd.Env = append(append(cmd.Environ(), "PATH="+r.search()), env...)
@@ -104,14 +104,14 @@ func (r *runner) wait(cmd *exec.Cmd, what string, env ...string) error {
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
-			r.notify(slog.LevelError, fmt.Sprintf("%s failed: %v\n", what, err))
+			r.Notify(slog.LevelError, fmt.Sprintf("%s failed: %v\n", what, err))
 		}
 	}
 	return err
 }
 
 // look finds a program where the shell would.
-func (r *runner) look(program string) (string, error) {
+func (r *Runner) look(program string) (string, error) {
 	if strings.Contains(program, "/") {
 		return program, nil
 	}
@@ -124,9 +124,9 @@ func (r *runner) look(program string) (string, error) {
 }
 
 // search is where the shell finds commands.
-func (r *runner) search() string {
-	if r.path != "" {
-		return r.path
+func (r *Runner) search() string {
+	if r.Path != "" {
+		return r.Path
 	}
 	return "/usr/sbin:/sbin:/usr/bin:/bin"
 }

@@ -1,4 +1,4 @@
-package pmie
+package deliver
 
 import (
 	"strings"
@@ -135,10 +135,10 @@ func (s *shellScanner) end(text []byte, i int) {
 	s.word = -1
 }
 
-// appendQuoted appends a value to a command of the shell so that the shell takes each of its
+// AppendQuoted appends a value to a command of the shell so that the shell takes each of its
 // characters literally. Where that is impossible, characters that a shell may interpret become
 // underscores.
-func appendQuoted(command []byte, value string) []byte {
+func AppendQuoted(command []byte, value string) []byte {
 	q := quotingAt(command)
 	for _, c := range []byte(ctext.String(value)) {
 		harmless := c >= 0x80 || ctext.IsAlnum(c) || strings.IndexByte("_-+:,./@%", c) >= 0

@@ -1,4 +1,4 @@
-package pmie
+package deliver
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 
 // An Action is an action of a rule that is true.
 type Action struct {
-	Kind ActionKind
+	Kind Kind
 	Text string   // the arguments, with hosts, instances and values in them
-	Args []string // of an ActionExec: a program and its arguments, each with its values filled in
-	// Priority and Tag are of an ActionSyslog.
+	Args []string // of an Exec: a program and its arguments, each with its values filled in
+	// Priority and Tag are of a Syslog.
 	Priority int
 	Tag      string
 
@@ -28,27 +28,28 @@ type Action struct {
 	Resolved bool
 }
 
-// An ActionKind selects how an Action is carried out.
-type ActionKind int
+// A Kind selects how an Action is carried out.
+type Kind int
 
 const (
-	ActionShell  ActionKind = iota // a command of the shell
-	ActionAlarm                    // a notification on a screen
-	ActionSyslog                   // a line in the system's log
-	ActionPrint                    // a line of the output
-	ActionStomp                    // a message to a broker
-	ActionExec                     // a program and its arguments, without a shell
+	Shell  Kind = iota // a command of the shell
+	Alarm              // a notification on a screen
+	Syslog             // a line in the system's log
+	Print              // a line of the output
+	Stomp              // a message to a broker
+	Exec               // a program and its arguments, without a shell
 
 	// Those which name a receiver.
-	ActionWebhook
-	ActionAlertmanager
-	ActionMail
+	Webhook
+	Alertmanager
+	Mail
 )
 
-func (k ActionKind) String() string {
+// String returns the word for the action in rules.
+func (k Kind) String() string {
 	names := [...]string{"shell", "alarm", "syslog", "print", "stomp", "exec", "webhook", "alertmanager", "mail"}
 	if k < 0 || int(k) >= len(names) {
-		return fmt.Sprintf("ActionKind(%d)", int(k))
+		return fmt.Sprintf("Kind(%d)", int(k))
 	}
 	return names[k]
 }

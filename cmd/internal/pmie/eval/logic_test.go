@@ -1,4 +1,4 @@
-package pmie
+package eval
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 // TestTruthTables checks all cells of the tables of and, or and not, and those with a
 // missing operand.
 func TestTruthTables(t *testing.T) {
-	const f, tr, u = isFalse, isTrue, isUnknown
+	const f, tr, u = False, True, Unknown
 	for _, c := range []struct{ a, b, and, or int8 }{
 		{f, f, f, f},
 		{f, tr, f, tr},

@@ -1,8 +1,9 @@
-package pmie
+package rule
 
 import (
 	"strings"
 
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
@@ -77,8 +78,8 @@ func (b *Parser) priority(s string) int {
 
 // syslogArguments reads -p and -t from the strings at the beginning of a syslog action.
 // An option and its argument may be in one string or in two.
-func (b *Parser) syslogArguments(act *Expr) {
-	s := &Syslog{Priority: -1}
+func (b *Parser) syslogArguments(act *eval.Expr) {
+	s := &eval.Syslog{Priority: -1}
 	tagged := false
 	list := act.Arg1
 	for list != nil && strings.HasPrefix(list.Text, "-") {

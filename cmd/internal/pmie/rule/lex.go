@@ -1,10 +1,11 @@
-package pmie
+package rule
 
 import (
 	"bytes"
 	"fmt"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
@@ -187,19 +188,19 @@ func (b *Parser) macroName() (string, bool) {
 }
 
 // macro uses a macro: the text of a text macro is read next, any other macro is returned.
-func (b *Parser) macro(name string) (x *Expr, ok bool) {
+func (b *Parser) macro(name string) (x *eval.Expr, ok bool) {
 	x = b.vars[name]
 	switch {
 	case x == nil:
 		b.printf("undefined macro name $%s\n", name)
 	case b.depth > maxMacros:
 		b.printf("macro $%s is used in too many others\n", name)
-	case x.Sem == SemText:
+	case x.Sem == eval.SemText:
 		b.open(name, []byte(x.Text), true)
 		return nil, true
-	case x.Sem == SemNumber:
+	case x.Sem == eval.SemNumber:
 		// A copy: an expression built on it may replace it.
-		c := NewExpr(OpNone, nil, nil, None, None, None, 1, SemNumber)
+		c := eval.NewExpr(eval.OpNone, nil, nil, eval.None, eval.None, eval.None, 1, eval.SemNumber)
 		c.Nums[0], c.Valid = x.Nums[0], 1
 		return c, true
 	default:

@@ -1,4 +1,4 @@
-package pmie
+package eval
 
 import (
 	"strings"
@@ -121,7 +121,7 @@ func FindValues(x *Expr) *Expr {
 // Satisfies reports whether the ith value of x makes a rule true.
 func Satisfies(x *Expr, i int) bool {
 	if x.Sem == SemTruth {
-		return x.truth(0)[i] == isTrue
+		return x.truth(0)[i] == True
 	}
 	return x.Sem != SemUnknown
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package pmie
+package deliver
 
 import (
 	"bytes"
@@ -21,10 +21,10 @@ func TestSyslog(t *testing.T) {
 	}
 	defer conn.Close()
 	var said bytes.Buffer
-	r := runner{logSocket: socket, notify: func(_ slog.Level, text string) { said.WriteString(text) }}
+	r := Runner{LogSocket: socket, Notify: func(_ slog.Level, text string) { said.WriteString(text) }}
 	f := func(text string, priority int, want string) {
 		t.Helper()
-		if err := r.run(t.Context(), Action{Kind: ActionSyslog, Text: text, Priority: priority, Tag: "pcp-pmie"}); err != nil {
+		if err := r.Do(t.Context(), Action{Kind: Syslog, Text: text, Priority: priority, Tag: "pcp-pmie"}); err != nil {
 			t.Fatal(err)
 		}
 		b := make([]byte, 1000)
@@ -40,7 +40,7 @@ func TestSyslog(t *testing.T) {
 	f("a\n<0>b \x1b[2J$(x) é", 16<<3|2, `^<130>.*: a#012<0>b #033\[2J\$\(x\) é$`)
 	f("a\u009b2J\xff\u0085é", 16<<3|2, `^<130>.*: a#302#2332J#377#302#205é$`)
 	conn.Close()
-	if err := r.run(t.Context(), Action{Kind: ActionSyslog, Text: "lost"}); err != nil || !strings.Contains(said.String(), "syslog failed: ") {
+	if err := r.Do(t.Context(), Action{Kind: Syslog, Text: "lost"}); err != nil || !strings.Contains(said.String(), "syslog failed: ") {
 		t.Errorf("without a log: %v, said %q", err, &said)
 	}
 }
@@ -53,8 +53,8 @@ func TestSyslogStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	r := runner{logSocket: socket}
-	if err := r.run(t.Context(), Action{Kind: ActionSyslog, Text: "x", Tag: "t"}); err != nil {
+	r := Runner{LogSocket: socket}
+	if err := r.Do(t.Context(), Action{Kind: Syslog, Text: "x", Tag: "t"}); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := ln.Accept()

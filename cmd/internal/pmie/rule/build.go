@@ -1,6 +1,6 @@
-//go:generate sh -c "go tool -modfile=../tools/go.mod goyacc -o grammar.go grammar.y && sed -i.orig -f recover.sed grammar.go && rm grammar.go.orig && go tool -modfile=../tools/go.mod gofumpt -w grammar.go && rm y.output"
+//go:generate sh -c "export GOWORK=off; go tool -modfile=../../../../tools/go.mod goyacc -o grammar.go grammar.y && sed -i.orig -f recover.sed grammar.go && rm grammar.go.orig && go tool -modfile=../../../../tools/go.mod gofumpt -w grammar.go && rm y.output"
 
-package pmie
+package rule
 
 import (
 	"bytes"
@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 )
 
-// A language is what a builder needs to know to read rules.
-type language struct {
-	Program string // of the program, in messages
+// A Config configures a Parser.
+type Config struct {
+	Program string // the name of the program, in messages
 	Places  bool   // messages about mistakes also have the place at the end of a file
 	Agent   bool   // rules become metrics of an agent
 	Applet  bool   // the values of all rules are printed in a line
@@ -25,19 +26,19 @@ type language struct {
 
 // A Source has the metrics that rules name.
 type Source interface {
-	// metrics returns a metric of some hosts, with the instances of these names or with all. Nil means
+	// Metrics returns a metric of some hosts, with the instances of these names or with all. Nil means
 	// the default host.
-	Metrics(name string, hosts, insts []string) []*Metric
-	// describe requests the metadata of a metric. It reports whether the rule can be used now or later.
-	Describe(m *Metric) bool
+	Metrics(name string, hosts, insts []string) []*eval.Metric
+	// Describe requests the metadata of a metric. It reports whether the rule can be used now or later.
+	Describe(m *eval.Metric) bool
 }
 
-// A Parser makes expressions from the constructs that the parser recognizes.
+// A Parser makes expressions from the constructs that the grammar recognizes.
 type Parser struct {
 	scanner
-	language
-	vars   map[string]*Expr
-	rules  map[string]*Expr
+	Config
+	vars   map[string]*eval.Expr
+	rules  map[string]*eval.Expr
 	names  int   // of rules that had none
 	result *Rule // of the last statement
 	Errs   int   // in the statement
@@ -47,21 +48,21 @@ type Parser struct {
 	Conditions uint32 // rules with a condition and an action so far
 	Stomps     bool   // an action sends messages to a broker
 
-	interval *Expr    // $delta
-	clock    [6]*Expr // minute, hour, day, month, year, day of the week
+	interval *eval.Expr    // $delta
+	clock    [6]*eval.Expr // minute, hour, day, month, year, day of the week
 }
 
 // A Rule is a rule.
 type Rule struct {
 	Name string
-	X    *Expr
+	X    *eval.Expr
 }
 
-// newBuilder returns a builder without rules.
-func newBuilder(l language) *Parser {
-	b := &Parser{language: l, vars: make(map[string]*Expr), rules: make(map[string]*Expr)}
-	variable := func(name string) *Expr {
-		x := NewExpr(OpVar, nil, nil, None, None, None, 1, SemVar)
+// New returns a Parser without rules.
+func New(l Config) *Parser {
+	b := &Parser{Config: l, vars: make(map[string]*eval.Expr), rules: make(map[string]*eval.Expr)}
+	variable := func(name string) *eval.Expr {
+		x := eval.NewExpr(eval.OpVar, nil, nil, eval.None, eval.None, eval.None, 1, eval.SemVar)
 		x.Valid = 1
 		x.Text = "$" + name
 		b.vars[name] = x
@@ -74,7 +75,7 @@ func newBuilder(l language) *Parser {
 	return b
 }
 
-// Begin makes the builder read a file, in which the statements follow.
+// Begin makes the parser read a file, in which the statements follow.
 func (b *Parser) Begin(name string, text []byte) {
 	b.ahead = 0
 	b.Errs, b.unitPercent = 0, false
@@ -119,7 +120,7 @@ func (b *Parser) Rule(name string) *Rule {
 	return &Rule{Name: name, X: x}
 }
 
-// b returns the builder that a parser reads from.
+// b returns the Parser that a parser reads from.
 func b(l yyLexer) *Parser { return l.(*Parser) }
 
 func (b *Parser) printf(format string, args ...any) { b.Errorf(format, args...) }
@@ -129,7 +130,7 @@ func (b *Parser) report(what string) {
 	if b.Places {
 		at = b.lastPlace()
 	}
-	b.printf("%s: %s - %s\n", b.language.Program, what, at)
+	b.printf("%s: %s - %s\n", b.Config.Program, what, at)
 }
 
 // syntaxError reports the place of a mistake.
@@ -175,9 +176,11 @@ const (
 )
 
 // fault reports a missing operand of an operator and skips the rest of the statement.
-func (b *Parser) fault(what, where string, o Op) *Expr { return b.faultAt(what, where, o.String()) }
+func (b *Parser) fault(what, where string, o eval.Op) *eval.Expr {
+	return b.faultAt(what, where, o.String())
+}
 
-func (b *Parser) faultAt(what, where, part string) *Expr {
+func (b *Parser) faultAt(what, where, part string) *eval.Expr {
 	if b.unitPercent && b.Places {
 		b.printf("%% is not a unit: compare with the number alone, as in > 50 (a %% belongs to %%_inst, %%_host and %%_sample)\n")
 	} else {
@@ -188,7 +191,7 @@ func (b *Parser) faultAt(what, where, part string) *Expr {
 }
 
 // defined takes in a rule, or a macro.
-func (b *Parser) defined(name string, x *Expr) {
+func (b *Parser) defined(name string, x *eval.Expr) {
 	b.define(name, x)
 	publishes := b.Agent
 	switch {
@@ -196,7 +199,7 @@ func (b *Parser) defined(name string, x *Expr) {
 		b.mistake("expressions must be named in agent mode")
 	case name == "" || x == nil || b.Errs > 0:
 		return
-	case x.Op == OpRuleset && publishes || (x.Op == OpRule || x.Op == ActSeq || x.Op == ActAlt || x.Op.Acts()) && (publishes || b.Applet):
+	case x.Op == eval.OpRuleset && publishes || (x.Op == eval.OpRule || x.Op == eval.ActSeq || x.Op == eval.ActAlt || x.Op.Acts()) && (publishes || b.Applet):
 		b.mistake("operator %v not allowed in agent mode", x.Op)
 	default:
 		return
@@ -205,7 +208,7 @@ func (b *Parser) defined(name string, x *Expr) {
 }
 
 // define gives a rule or a macro its name.
-func (b *Parser) define(name string, x *Expr) {
+func (b *Parser) define(name string, x *eval.Expr) {
 	b.result = nil
 	if x == nil {
 		return
@@ -214,7 +217,7 @@ func (b *Parser) define(name string, x *Expr) {
 		b.names++
 		name = fmt.Sprintf("expr_%d", b.names)
 	}
-	if x.Op == OpNone {
+	if x.Op == eval.OpNone {
 		b.vars[name] = x
 		b.result = &Rule{Name: name, X: x}
 		return
@@ -232,8 +235,8 @@ func (b *Parser) define(name string, x *Expr) {
 }
 
 // spread passes known properties of metrics up through an expression.
-func spread(x *Expr) {
-	if x.Op == OpFetch {
+func spread(x *eval.Expr) {
+	if x.Op == eval.OpFetch {
 		x.Instances()
 		return
 	}
@@ -246,7 +249,7 @@ func spread(x *Expr) {
 }
 
 // agree checks that two arguments have values for the same hosts, instances and samples.
-func (b *Parser) agree(x, y *Expr) {
+func (b *Parser) agree(x, y *eval.Expr) {
 	if x.Nvals == 1 || y.Nvals == 1 {
 		return
 	}
@@ -262,38 +265,38 @@ func (b *Parser) agree(x, y *Expr) {
 }
 
 // isText reports whether an argument has strings.
-func isText(x *Expr) bool {
+func isText(x *eval.Expr) bool {
 	switch x.Sem {
-	case SemText:
+	case eval.SemText:
 		return true
-	case SemUnknown, SemInstant, SemDiscrete:
-		return x.Metrics != nil && slices.ContainsFunc(x.Metrics.List[:max(x.Hosts, 0)], func(m *Metric) bool { return m.Desc.Type == pcp.TypeString })
+	case eval.SemUnknown, eval.SemInstant, eval.SemDiscrete:
+		return x.Metrics != nil && slices.ContainsFunc(x.Metrics.List[:max(x.Hosts, 0)], func(m *eval.Metric) bool { return m.Desc.Type == pcp.TypeString })
 	}
 	return false
 }
 
 // above returns a node with the dimensions of one of its arguments.
-func above(o Op, arg1, arg2 *Expr, s Sem) *Expr {
-	arg := Primary(arg1, arg2)
-	x := NewExpr(o, arg1, arg2, arg.Hosts, arg.Insts, arg.Times, Abs(arg.Times), s)
+func above(o eval.Op, arg1, arg2 *eval.Expr, s eval.Sem) *eval.Expr {
+	arg := eval.Primary(arg1, arg2)
+	x := eval.NewExpr(o, arg1, arg2, arg.Hosts, arg.Insts, arg.Times, eval.Abs(arg.Times), s)
 	x.Settle()
 	return x
 }
 
 // fold evaluates a node whose arguments are constants, and makes it a constant.
-func (b *Parser) fold(x *Expr) *Expr {
-	if x.Arg1.Op == OpNone && (x.Arg2 == nil || x.Arg2.Op == OpNone) {
-		var arg2 *Cell
+func (b *Parser) fold(x *eval.Expr) *eval.Expr {
+	if x.Arg1.Op == eval.OpNone && (x.Arg2 == nil || x.Arg2.Op == eval.OpNone) {
+		var arg2 *eval.Cell
 		if x.Arg2 != nil {
 			arg2 = x.Arg2.Cell
 		}
-		Compute(x.Cell, x.Arg1.Cell, arg2)
-		x.Op, x.Arg1, x.Arg2 = OpNone, nil, nil
+		eval.Compute(x.Cell, x.Arg1.Cell, arg2)
+		x.Op, x.Arg1, x.Arg2 = eval.OpNone, nil, nil
 	}
 	return x
 }
 
-func (b *Parser) rule(cond, act *Expr) *Expr {
+func (b *Parser) rule(cond, act *eval.Expr) *eval.Expr {
 	switch {
 	case cond == nil:
 		return act
@@ -304,40 +307,40 @@ func (b *Parser) rule(cond, act *Expr) *Expr {
 		b.mistake("rule condition must have a single boolean value")
 	}
 	b.Conditions++
-	x := NewExpr(OpRule, cond, act, None, None, None, 1, SemTruth)
+	x := eval.NewExpr(eval.OpRule, cond, act, eval.None, eval.None, eval.None, 1, eval.SemTruth)
 	x.Settle()
 	return x
 }
 
 // other returns the actions of a ruleset for an unknown condition and for no true
 // condition.
-func (b *Parser) other(unknown, otherwise *Expr) *Expr {
-	rule := func(act *Expr) *Expr {
+func (b *Parser) other(unknown, otherwise *eval.Expr) *eval.Expr {
+	rule := func(act *eval.Expr) *eval.Expr {
 		if act == nil {
-			return truth(isFalse)
+			return truth(eval.False)
 		}
-		return b.rule(truth(isTrue), act)
+		return b.rule(truth(eval.True), act)
 	}
-	return NewExpr(OpOther, rule(unknown), rule(otherwise), None, None, None, 1, SemTruth)
+	return eval.NewExpr(eval.OpOther, rule(unknown), rule(otherwise), eval.None, eval.None, eval.None, 1, eval.SemTruth)
 }
 
-func (b *Parser) action(o Op, arg1, arg2 *Expr) *Expr {
+func (b *Parser) action(o eval.Op, arg1, arg2 *eval.Expr) *eval.Expr {
 	if arg1 == nil {
 		return nil
 	}
 	switch o {
-	case ActSyslog:
+	case eval.ActSyslog:
 		b.syslogArguments(arg1)
-	case ActStomp:
+	case eval.ActStomp:
 		b.Stomps = true
 	}
-	x := NewExpr(o, arg1, arg2, None, None, None, 1, SemTruth)
+	x := eval.NewExpr(o, arg1, arg2, eval.None, eval.None, eval.None, 1, eval.SemTruth)
 	x.Settle()
 	return x
 }
 
 // send returns an action that names a receiver.
-func (b *Parser) send(o Op, receiver string, arg1, arg2 *Expr) *Expr {
+func (b *Parser) send(o eval.Op, receiver string, arg1, arg2 *eval.Expr) *eval.Expr {
 	x := b.action(o, arg1, arg2)
 	if x != nil {
 		x.Text = receiver
@@ -345,14 +348,14 @@ func (b *Parser) send(o Op, receiver string, arg1, arg2 *Expr) *Expr {
 	return x
 }
 
-func (b *Parser) arguments(list *Expr) *Expr {
-	x := NewExpr(ActArgument, list, nil, None, 1, None, 1, SemText)
+func (b *Parser) arguments(list *eval.Expr) *eval.Expr {
+	x := eval.NewExpr(eval.ActArgument, list, nil, eval.None, 1, eval.None, 1, eval.SemText)
 	x.Settle()
 	return x
 }
 
 // argument returns a string of an action, linked before others.
-func argument(text string, next *Expr) *Expr {
+func argument(text string, next *eval.Expr) *eval.Expr {
 	x := str(text)
 	if x.Arg1 = next; next != nil {
 		next.Parent = x
@@ -360,30 +363,30 @@ func argument(text string, next *Expr) *Expr {
 	return x
 }
 
-func (b *Parser) compare(o Op, arg1, arg2 *Expr) *Expr {
+func (b *Parser) compare(o eval.Op, arg1, arg2 *eval.Expr) *eval.Expr {
 	if arg1 == nil || arg2 == nil {
 		return nil
 	}
 	b.agree(arg1, arg2)
-	if o == OpEq || o == OpNeq {
+	if o == eval.OpEq || o == eval.OpNeq {
 		switch text1, text2 := isText(arg1), isText(arg2); {
 		case text1 != text2:
 			b.mistake("operands have mixed string and arithmetic types")
-		case text1 && o == OpEq:
-			o = OpEqText
+		case text1 && o == eval.OpEq:
+			o = eval.OpEqText
 		case text1:
-			o = OpNeqText
+			o = eval.OpNeqText
 		}
 	}
-	x := above(o, arg1, arg2, SemTruth)
+	x := above(o, arg1, arg2, eval.SemTruth)
 	for i := range min(len(x.Samples), len(x.Truths)) {
-		x.Truths[i] = isUnknown
+		x.Truths[i] = eval.Unknown
 	}
 	return b.fold(x)
 }
 
 // arithmetic returns a node that needs both arguments.
-func (b *Parser) arithmetic(o Op, arg1, arg2 *Expr) *Expr {
+func (b *Parser) arithmetic(o eval.Op, arg1, arg2 *eval.Expr) *eval.Expr {
 	if arg1 == nil || arg2 == nil {
 		return nil
 	}
@@ -391,25 +394,25 @@ func (b *Parser) arithmetic(o Op, arg1, arg2 *Expr) *Expr {
 }
 
 // binary returns a node of one or two arguments.
-func (b *Parser) binary(o Op, arg1, arg2 *Expr) *Expr {
+func (b *Parser) binary(o eval.Op, arg1, arg2 *eval.Expr) *eval.Expr {
 	if arg1 == nil {
 		return nil
 	}
 	if arg2 != nil {
 		b.agree(arg1, arg2)
 	}
-	x := above(o, arg1, arg2, Primary(arg1, arg2).Sem)
+	x := above(o, arg1, arg2, eval.Primary(arg1, arg2).Sem)
 	switch {
-	case o == OpRuleset:
+	case o == eval.OpRuleset:
 		return x // the remains of a rule with a mistake may be a constant
-	case (o == OpAnd || o == OpOr) && arg2 == nil:
+	case (o == eval.OpAnd || o == eval.OpOr) && arg2 == nil:
 		return x // the mistake was reported: there is nothing to combine with
 	}
 	return b.fold(x)
 }
 
 // match returns a node that looks at the names of instances.
-func (b *Parser) match(o Op, pattern, cond *Expr) *Expr {
+func (b *Parser) match(o eval.Op, pattern, cond *eval.Expr) *eval.Expr {
 	if cond == nil {
 		return nil
 	}
@@ -419,13 +422,13 @@ func (b *Parser) match(o Op, pattern, cond *Expr) *Expr {
 		return nil
 	}
 	pattern.Pattern = re
-	pattern.Sem = SemPattern
-	x := NewExpr(o, cond, pattern, cond.Hosts, cond.Insts, cond.Times, Abs(cond.Times), cond.Sem)
+	pattern.Sem = eval.SemPattern
+	x := eval.NewExpr(o, cond, pattern, cond.Hosts, cond.Insts, cond.Times, eval.Abs(cond.Times), cond.Sem)
 	x.Settle()
 	return b.fold(x)
 }
 
-func (b *Parser) unary(o Op, arg *Expr) *Expr {
+func (b *Parser) unary(o eval.Op, arg *eval.Expr) *eval.Expr {
 	if arg == nil {
 		return nil
 	}
@@ -433,30 +436,30 @@ func (b *Parser) unary(o Op, arg *Expr) *Expr {
 }
 
 // over returns an aggregate or a quantifier.
-func (b *Parser) over(o Op, d Domain, arg *Expr) *Expr {
+func (b *Parser) over(o eval.Op, d eval.Domain, arg *eval.Expr) *eval.Expr {
 	if arg == nil {
 		return nil
 	}
 	hosts, insts, times := arg.Hosts, arg.Insts, arg.Times
 	switch d {
-	case OverHosts:
-		if hosts == None {
+	case eval.OverHosts:
+		if hosts == eval.None {
 			b.mistake("no host domain")
 			return nil
 		}
-		hosts, insts = None, None
-	case OverInstances:
-		insts = None
-	case OverSamples:
-		if times == None {
+		hosts, insts = eval.None, eval.None
+	case eval.OverInstances:
+		insts = eval.None
+	case eval.OverSamples:
+		if times == eval.None {
 			b.mistake("no time domain")
 			return nil
 		}
-		times = None
+		times = eval.None
 	}
-	if o == OpSum || o == OpAvg {
+	if o == eval.OpSum || o == eval.OpAvg {
 		if arg.Metrics == nil {
-			b.mistake("metric required in the operand of %v", o+Op(d))
+			b.mistake("metric required in the operand of %v", o+eval.Op(d))
 			return nil
 		}
 		switch t := arg.Metrics.First().Desc.Type; t {
@@ -467,17 +470,17 @@ func (b *Parser) over(o Op, d Domain, arg *Expr) *Expr {
 		}
 	}
 	s := arg.Sem
-	if o == OpCount {
-		s = SemInstant
+	if o == eval.OpCount {
+		s = eval.SemInstant
 	}
-	x := NewExpr(o+Op(d), arg, nil, hosts, insts, times, Abs(times), s)
-	x.Units = x.Units || o == OpCount
+	x := eval.NewExpr(o+eval.Op(d), arg, nil, hosts, insts, times, eval.Abs(times), s)
+	x.Units = x.Units || o == eval.OpCount
 	x.Settle()
 	return x
 }
 
-func (b *Parser) percent(n float64, d Domain, arg *Expr) *Expr {
-	x := b.over(OpPercent, d, arg)
+func (b *Parser) percent(n float64, d eval.Domain, arg *eval.Expr) *eval.Expr {
+	x := b.over(eval.OpPercent, d, arg)
 	if x != nil {
 		x.Arg2 = number(n/100, pcp.Units{})
 	}
@@ -485,9 +488,9 @@ func (b *Parser) percent(n float64, d Domain, arg *Expr) *Expr {
 }
 
 // merge returns a node that compares the last two samples of its argument.
-func merge(o Op, arg *Expr) *Expr {
-	if arg.Op == OpVar { // rules share it, and it has no history
-		arg = above(OpInstant, arg, nil, arg.Sem)
+func merge(o eval.Op, arg *eval.Expr) *eval.Expr {
+	if arg.Op == eval.OpVar { // rules share it, and it has no history
+		arg = above(eval.OpInstant, arg, nil, arg.Sem)
 	}
 	if len(arg.Samples) < 2 {
 		arg.Keep(2)
@@ -495,30 +498,30 @@ func merge(o Op, arg *Expr) *Expr {
 	return above(o, arg, nil, arg.Sem)
 }
 
-func (b *Parser) rate(arg *Expr) *Expr {
+func (b *Parser) rate(arg *eval.Expr) *eval.Expr {
 	if arg == nil {
 		return nil
 	}
-	if arg.Sem == SemTruth || arg.Sem == SemText {
-		b.mistake("operator \"%v\" requires numeric valued argument", OpRate)
+	if arg.Sem == eval.SemTruth || arg.Sem == eval.SemText {
+		b.mistake("operator \"%v\" requires numeric valued argument", eval.OpRate)
 		return nil
 	}
-	return merge(OpRate, arg)
+	return merge(eval.OpRate, arg)
 }
 
-func (b *Parser) instant(arg *Expr) *Expr {
+func (b *Parser) instant(arg *eval.Expr) *eval.Expr {
 	if arg == nil {
 		return nil
 	}
-	arg.Sem = SemInstant
-	return b.unary(OpInstant, arg)
+	arg.Sem = eval.SemInstant
+	return b.unary(eval.OpInstant, arg)
 }
 
-func (b *Parser) edge(o Op, arg *Expr) *Expr {
+func (b *Parser) edge(o eval.Op, arg *eval.Expr) *eval.Expr {
 	if arg == nil {
 		return nil
 	}
-	if arg.Sem != SemTruth {
+	if arg.Sem != eval.SemTruth {
 		b.mistake("operator \"%v\" requires boolean valued argument", o)
 		return nil
 	}
@@ -527,8 +530,8 @@ func (b *Parser) edge(o Op, arg *Expr) *Expr {
 
 // fetch returns a node for the values of a metric, of some hosts and instances, from one
 // sample in the past to another.
-func (b *Parser) fetch(name string, hosts, insts []string, from, to int) *Expr {
-	ms := &Metrics{List: b.Source.Metrics(name, hosts, insts)}
+func (b *Parser) fetch(name string, hosts, insts []string, from, to int) *eval.Expr {
+	ms := &eval.Metrics{List: b.Source.Metrics(name, hosts, insts)}
 	count := 0
 	for _, m := range ms.List {
 		if b.Errs == 0 {
@@ -539,7 +542,7 @@ func (b *Parser) fetch(name string, hosts, insts []string, from, to int) *Expr {
 		}
 	}
 	if count == 0 {
-		count = None
+		count = eval.None
 	}
 	if to >= maxSamples {
 		b.mistake("sample number(s) must be less than %d", maxSamples)
@@ -555,7 +558,7 @@ func (b *Parser) fetch(name string, hosts, insts []string, from, to int) *Expr {
 		b.mistake("%d samples of %d values of %s are too many", max(keep, delay), count, name)
 		return nil
 	}
-	x := NewExpr(OpFetch, nil, nil, len(ms.List), count, keep, keep, SemUnknown)
+	x := eval.NewExpr(eval.OpFetch, nil, nil, len(ms.List), count, keep, keep, eval.SemUnknown)
 	x.Metrics = ms
 	x.Room()
 	x.Settle()
@@ -564,7 +567,7 @@ func (b *Parser) fetch(name string, hosts, insts []string, from, to int) *Expr {
 		m.X = x
 	}
 	if delay > 0 {
-		x = NewExpr(OpDelay, x, nil, x.Hosts, x.Insts, delay, delay, x.Sem)
+		x = eval.NewExpr(eval.OpDelay, x, nil, x.Hosts, x.Insts, delay, delay, x.Sem)
 		x.Settle()
 	}
 	return x
@@ -589,17 +592,17 @@ func span(x, y float64) (from, to int) {
 }
 
 // number returns a constant, in canonical units.
-func number(n float64, u pcp.Units) *Expr {
-	x := NewExpr(OpNone, nil, nil, None, None, None, 1, SemNumber)
-	x.Nums[0] = Canonical(u) * n
-	x.Unit = InCanonical(u)
+func number(n float64, u pcp.Units) *eval.Expr {
+	x := eval.NewExpr(eval.OpNone, nil, nil, eval.None, eval.None, eval.None, 1, eval.SemNumber)
+	x.Nums[0] = eval.Canonical(u) * n
+	x.Unit = eval.InCanonical(u)
 	x.Valid = 1
 	return x
 }
 
 // str returns a constant string.
-func str(s string) *Expr {
-	x := NewExpr(OpNone, nil, nil, None, None, None, 1, SemText)
+func str(s string) *eval.Expr {
+	x := eval.NewExpr(eval.OpNone, nil, nil, eval.None, eval.None, eval.None, 1, eval.SemText)
 	x.Text = s
 	x.Valid = 1
 	x.Span = len(s) + 1
@@ -608,8 +611,8 @@ func str(s string) *Expr {
 }
 
 // truth returns a constant truth value.
-func truth(v int8) *Expr {
-	x := NewExpr(OpNone, nil, nil, None, None, None, 1, SemTruth)
+func truth(v int8) *eval.Expr {
+	x := eval.NewExpr(eval.OpNone, nil, nil, eval.None, eval.None, eval.None, 1, eval.SemTruth)
 	x.Truths[0] = v
 	x.Valid = 1
 	return x

@@ -1,4 +1,4 @@
-package pmie
+package eval
 
 import (
 	"regexp"
@@ -102,6 +102,7 @@ type Metrics struct {
 	List []*Metric
 }
 
+// First returns the metric of the first host.
 func (m *Metrics) First() *Metric { return m.List[0] }
 
 // strings reports whether the values of x are those of a metric of strings.
@@ -175,6 +176,7 @@ func (x *Expr) Room() {
 	}
 }
 
+// Abs returns the absolute value of n.
 func Abs(n int) int { return max(n, -n) }
 
 // numbers returns the numbers of a sample, the newest being 0.
@@ -339,7 +341,7 @@ func (x *Expr) Unknown() {
 	}
 	x.Valid = 0
 	for i := range x.Truths {
-		x.Truths[i] = isUnknown
+		x.Truths[i] = Unknown
 	}
 	for i := range x.Nums {
 		x.Nums[i] = nan()

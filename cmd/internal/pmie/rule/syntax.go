@@ -1,16 +1,17 @@
-package pmie
+package rule
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // simple reports whether an argument of an operator is written without parentheses.
-func simple(x *Expr) bool {
+func simple(x *eval.Expr) bool {
 	switch x.Op {
-	case OpNone, OpVar, OpDelay, OpFetch, OpRate, OpInstant:
+	case eval.OpNone, eval.OpVar, eval.OpDelay, eval.OpFetch, eval.OpRate, eval.OpInstant:
 		return true
 	}
 	return x.Op.Aggregate()
@@ -18,20 +19,20 @@ func simple(x *Expr) bool {
 
 // AppendSyntax appends an expression as it was parsed. A brief one has only the hosts and
 // instances that were named.
-func AppendSyntax(b []byte, x *Expr, brief bool) []byte {
-	part := func(b []byte, x *Expr, bare bool) []byte {
+func AppendSyntax(b []byte, x *eval.Expr, brief bool) []byte {
+	part := func(b []byte, x *eval.Expr, bare bool) []byte {
 		if bare {
 			return AppendSyntax(b, x, brief)
 		}
 		return append(AppendSyntax(append(b, '('), x, brief), ')')
 	}
 	switch o := x.Op; {
-	case o == OpNone:
+	case o == eval.OpNone:
 		if x.Nvals == 0 || x.Span == 0 {
 			return b
 		}
-		return append(b, strings.TrimLeft(string(AppendValue(nil, x)), ctext.Space)...)
-	case o == OpFetch || o == OpDelay:
+		return append(b, strings.TrimLeft(string(eval.AppendValue(nil, x)), ctext.Space)...)
+	case o == eval.OpFetch || o == eval.OpDelay:
 		return appendFetch(b, x, brief)
 	case o.Delivers():
 		b = append(append(b, o.String()...), ' ')
@@ -39,11 +40,11 @@ func AppendSyntax(b []byte, x *Expr, brief bool) []byte {
 			b = append(AppendSyntax(b, x.Arg2, brief), ' ')
 		}
 		return AppendSyntax(fmt.Appendf(b, "%s ", appendName(nil, x.Text)), x.Arg1, brief)
-	case o == OpVar:
+	case o == eval.OpVar:
 		return append(b, x.Text...)
 	case x.Arg1 == nil:
 		return append(b, o.String()...)
-	case o == ActArgument:
+	case o == eval.ActArgument:
 		if s := x.Syslog; s != nil {
 			b = fmt.Appendf(b, "[level=%d tag=%q] ", s.Priority, s.Tag)
 		}
@@ -56,24 +57,24 @@ func AppendSyntax(b []byte, x *Expr, brief bool) []byte {
 		return b
 	case x.Arg2 == nil:
 		b = append(append(b, o.String()...), ' ')
-		return part(b, x.Arg1, x.Arg1.Op == ActSeq || x.Arg1.Op == ActAlt || o.Acts())
-	case o.Acts() && o != ActSyslog:
+		return part(b, x.Arg1, x.Arg1.Op == eval.ActSeq || x.Arg1.Op == eval.ActAlt || o.Acts())
+	case o.Acts() && o != eval.ActSyslog:
 		b = append(append(b, o.String()...), ' ')
 		return AppendSyntax(append(AppendSyntax(b, x.Arg2, brief), ' '), x.Arg1, brief)
-	case o >= OpPercent && o < OpPercent+3:
+	case o >= eval.OpPercent && o < eval.OpPercent+3:
 		b = fmt.Appendf(b, "%v %d%% ", o, int(x.Arg2.Nums[0]*100+0.5))
-		return part(b, x.Arg1, x.Arg1.Op == OpNone || x.Arg1.Op == OpDelay || x.Arg1.Op == OpFetch)
-	case o == OpMatch || o == OpNoMatch:
+		return part(b, x.Arg1, x.Arg1.Op == eval.OpNone || x.Arg1.Op == eval.OpDelay || x.Arg1.Op == eval.OpFetch)
+	case o == eval.OpMatch || o == eval.OpNoMatch:
 		b = append(append(b, o.String()...), ' ')
 		return part(append(AppendSyntax(b, x.Arg2, brief), ' '), x.Arg1, false)
 	default:
-		b = part(b, x.Arg1, simple(x.Arg1) || o == OpRule)
+		b = part(b, x.Arg1, simple(x.Arg1) || o == eval.OpRule)
 		b = fmt.Appendf(b, " %v ", o)
-		return part(b, x.Arg2, simple(x.Arg2) || o == OpRule)
+		return part(b, x.Arg2, simple(x.Arg2) || o == eval.OpRule)
 	}
 }
 
-func appendFetch(b []byte, x *Expr, brief bool) []byte {
+func appendFetch(b []byte, x *eval.Expr, brief bool) []byte {
 	m := x.Metrics.First()
 	b = append(b, m.Name...)
 	if !brief {
@@ -93,7 +94,7 @@ func appendFetch(b []byte, x *Expr, brief bool) []byte {
 		b = fmt.Appendf(b, " #%s", m.Names[i])
 	}
 	switch {
-	case x.Op == OpFetch:
+	case x.Op == eval.OpFetch:
 		if x.Times > 1 {
 			b = fmt.Appendf(b, " @0..%d", x.Times-1)
 		}
@@ -106,8 +107,8 @@ func appendFetch(b []byte, x *Expr, brief bool) []byte {
 }
 
 // ConditionOf returns the condition of a rule as it was parsed.
-func ConditionOf(rule *Expr) string {
-	if rule == nil || rule.Op != OpRule {
+func ConditionOf(rule *eval.Expr) string {
+	if rule == nil || rule.Op != eval.OpRule {
 		return ""
 	}
 	if rule.Text == "" {

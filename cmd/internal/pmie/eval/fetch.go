@@ -1,10 +1,10 @@
-package pmie
+package eval
 
 import (
 	"github.com/go-pcp/pcp"
 )
 
-// The values of expr.rates.
+// The values of Cell.rates.
 const (
 	ratesUnknown int8 = iota
 	ratesYes

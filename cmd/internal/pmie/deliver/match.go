@@ -1,4 +1,4 @@
-package pmie
+package deliver
 
 import "time"
 
@@ -45,6 +45,6 @@ type Evaluation struct {
 // A Delivery is an action of a rule that names a receiver.
 type Delivery struct {
 	Rule     string
-	Kind     ActionKind
+	Kind     Kind
 	Receiver string
 }

@@ -1,11 +1,11 @@
-package pmie
+package eval
 
 import "github.com/go-pcp/pcp"
 
 // A Series has the values of a metric at a host, for all rules that use them.
 type Series struct {
-	Id   pcp.PMID
-	Typ  pcp.Type
+	ID   pcp.PMID
+	Type pcp.Type
 	Conv float64
 	Set  *pcp.ValueSet // of the last fetch, in order of instances; nil if there are no values
 	time float64       // of the last values
@@ -46,16 +46,16 @@ func (s *Series) numbers() []float64 {
 	for i := range values {
 		f := 0.0
 		switch v := &values[i]; {
-		case v.Type() == s.Typ && s.Typ == pcp.TypeU32:
+		case v.Type() == s.Type && s.Type == pcp.TypeU32:
 			f = s.Conv * float64(uint32(v.Bits()))
-		case v.Type() == s.Typ && s.Typ == pcp.TypeU64:
+		case v.Type() == s.Type && s.Type == pcp.TypeU64:
 			f = s.Conv * float64(v.Bits())
-		case v.Type() == s.Typ && s.Typ == pcp.Type64:
+		case v.Type() == s.Type && s.Type == pcp.Type64:
 			f = s.Conv * float64(int64(v.Bits()))
-		case v.Type() == s.Typ && s.Typ == pcp.TypeDouble:
+		case v.Type() == s.Type && s.Type == pcp.TypeDouble:
 			f = s.Conv * v.Double()
 		default:
-			if n, err := v.As(s.Typ).Extract(s.Typ, pcp.TypeDouble); err == nil {
+			if n, err := v.As(s.Type).Extract(s.Type, pcp.TypeDouble); err == nil {
 				f = s.Conv * n.Double()
 			}
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package pmie
+package deliver
 
 import "syscall"
 
