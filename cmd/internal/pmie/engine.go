@@ -251,7 +251,7 @@ func (e *Engine) tally() {
 
 // tell sets delta and the variables for the time.
 func (e *Engine) tell(delta float64) {
-	e.rules.Tell(delta, timestamp(math.Trunc(e.now)).Time().In(e.cfg.Zone))
+	e.rules.SetTime(delta, timestamp(math.Trunc(e.now)).Time().In(e.cfg.Zone))
 }
 
 // real returns a time in seconds, to the microsecond.

@@ -20,7 +20,7 @@ func BindingOf(x *Expr, i int) Binding {
 	o := x.Op
 	value, extremum := 0.0, o.extremum()
 	if extremum {
-		value = x.numbers(0)[0]
+		value = x.Numbers(0)[0]
 		x = x.Arg1
 	}
 	if x.Insts <= 0 && x.Hosts <= 0 || x.Metrics == nil {
@@ -40,14 +40,14 @@ func BindingOf(x *Expr, i int) Binding {
 			pick -= max(candidate.Count, 0)
 		}
 	case (o-OpSum)%3 == Op(OverHosts):
-		for k, v := range x.numbers(0) {
+		for k, v := range x.Numbers(0) {
 			if v == value && k < len(list) {
 				m = list[k]
 				break
 			}
 		}
 	case (o-OpSum)%3 == Op(OverInstances):
-		for k, v := range x.numbers(0) {
+		for k, v := range x.Numbers(0) {
 			if v == value {
 				m, pick = list[0], k
 				break
@@ -121,7 +121,7 @@ func FindValues(x *Expr) *Expr {
 // Satisfies reports whether the ith value of x makes a rule true.
 func Satisfies(x *Expr, i int) bool {
 	if x.Sem == SemTruth {
-		return x.truth(0)[i] == True
+		return x.Truth(0)[i] == True
 	}
 	return x.Sem != SemUnknown
 }

@@ -13,11 +13,11 @@ func (x *Expr) Newest() float64 {
 		return x.Nums[0]
 	case x.Span <= 0 || x.Texts != nil:
 	case x.Sem == SemTruth:
-		if v := x.truth(0)[0]; v != Unknown {
+		if v := x.Truth(0)[0]; v != Unknown {
 			return float64(v)
 		}
 	case x.Nums != nil:
-		return x.numbers(0)[0]
+		return x.Numbers(0)[0]
 	}
 	return math.NaN()
 }

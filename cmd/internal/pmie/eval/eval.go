@@ -53,22 +53,22 @@ func Compute(x, a, b *Cell) {
 	switch x.Op {
 	case OpAdd, OpSub, OpMul, OpDiv:
 		if x.ready(a, 1, x.one1) && x.ready(b, 1, x.one2) {
-			arithmetic(x.Op, x.numbers(0), operand(a), operand(b), x.one1, x.one2)
+			arithmetic(x.Op, x.Numbers(0), operand(a), operand(b), x.one1, x.one2)
 			x.have(newer(a, b))
 		}
 	case OpEq, OpNeq, OpLt, OpLte, OpGt, OpGte:
 		if x.ready(a, 1, x.one1) && x.ready(b, 1, x.one2) {
-			compare(x.Op, x.truth(0), operand(a), operand(b), x.one1, x.one2)
+			compare(x.Op, x.Truth(0), operand(a), operand(b), x.one1, x.one2)
 			x.have(newer(a, b))
 		}
 	case OpNeg, OpInstant:
 		if x.ready(a, 1, x.one1) {
-			unary(x.Op, x.numbers(0), operand(a), x.one1)
+			unary(x.Op, x.Numbers(0), operand(a), x.one1)
 			x.have(a.Samples[0].time)
 		}
 	case OpNot:
 		if x.ready(a, 1, x.one1) {
-			not(x.truth(0), a.truth(0), x.one1)
+			not(x.Truth(0), a.Truth(0), x.one1)
 			x.have(a.Samples[0].time)
 		}
 	case OpAnd:
@@ -77,12 +77,12 @@ func Compute(x, a, b *Cell) {
 		or.combine(x, a, b)
 	case OpRise, OpFall:
 		if x.ready(a, 2, x.one1) {
-			edge(x.Op, x.truth(0), a.truth(0), a.truth(1), x.one1)
+			edge(x.Op, x.Truth(0), a.Truth(0), a.Truth(1), x.one1)
 			x.have(a.Samples[0].time)
 		}
 	case OpRate:
 		if x.ready(a, 2, x.one1) {
-			change(x.numbers(0), a.numbers(0), a.numbers(1), a.Samples[0].time-a.Samples[1].time, x.one1)
+			change(x.Numbers(0), a.Numbers(0), a.Numbers(1), a.Samples[0].time-a.Samples[1].time, x.one1)
 			x.have(a.Samples[0].time)
 		}
 	case OpDelay:
@@ -108,7 +108,7 @@ func (x *Cell) Verdict() int8 {
 	case x.Span == 0:
 		return False
 	}
-	return x.truth(0)[0]
+	return x.Truth(0)[0]
 }
 
 // have records that x has one more sample, of a time.
@@ -155,11 +155,11 @@ func stride(one bool) int {
 // 0: pmie reads the bits of its address as a number, and there are rules with "name > 0".
 func operand(x *Cell) []float64 {
 	if x.Nums != nil {
-		return x.numbers(0)
+		return x.Numbers(0)
 	}
 	list := make([]float64, x.Span)
 	if x.Truths != nil {
-		for i, v := range x.truth(0) {
+		for i, v := range x.Truth(0) {
 			list[i] = float64(v)
 		}
 	} else if x.node.Texts != nil {
@@ -265,7 +265,7 @@ func delay(x, a *Expr) {
 	if a.Texts != nil {
 		copy(x.Strs(0), a.Strs(n-1))
 	} else {
-		copy(x.numbers(0), a.numbers(n-1))
+		copy(x.Numbers(0), a.Numbers(n-1))
 	}
 	x.have(a.Samples[n-1].time)
 }
@@ -301,7 +301,7 @@ func compareText(x, a, b *Expr) {
 		x.Valid = 0
 		return
 	}
-	out := x.truth(0)
+	out := x.Truth(0)
 	for i := range out {
 		v, ok1 := str(a, x.one1, i)
 		w, ok2 := str(b, x.one2, i)
@@ -342,21 +342,21 @@ func (c connective) combine(x, a, b *Cell) {
 		x.Valid = 0
 		return
 	}
-	out := x.truth(0)
+	out := x.Truth(0)
 	ok1 := a.Valid > 0 && a.Truths != nil && fits(x, a, x.one1)
 	ok2 := b.Valid > 0 && b.Truths != nil && fits(x, b, x.one2)
 	switch {
 	case ok1 && ok2:
-		v, w := a.truth(0), b.truth(0)
+		v, w := a.Truth(0), b.Truth(0)
 		for i := range out {
 			out[i] = c.both(at(v, x.one1, i), at(w, x.one2, i))
 		}
 		x.have(newer(a, b))
 	case ok1:
-		c.alone(out, a.truth(0), x.one1, x.one1 && x.one2)
+		c.alone(out, a.Truth(0), x.one1, x.one1 && x.one2)
 		x.have(a.Samples[0].time)
 	case ok2:
-		c.alone(out, b.truth(0), x.one2, x.one1 && x.one2)
+		c.alone(out, b.Truth(0), x.one2, x.one1 && x.one2)
 		x.have(b.Samples[0].time)
 	default:
 		x.Valid = 0
@@ -382,7 +382,7 @@ func match(x, a, pattern *Expr) {
 		x.Valid = 0
 		return
 	}
-	in, out := a.truth(0), x.truth(0)
+	in, out := a.Truth(0), x.Truth(0)
 	hits := x.matching(a, pattern)
 	for i := range in {
 		if a.Valid == 0 {

@@ -179,14 +179,14 @@ func (x *Expr) Room() {
 // Abs returns the absolute value of n.
 func Abs(n int) int { return max(n, -n) }
 
-// numbers returns the numbers of a sample, the newest being 0.
-func (x *Cell) numbers(sample int) []float64 {
+// Numbers returns the numbers of a sample, the newest being 0.
+func (x *Cell) Numbers(sample int) []float64 {
 	at := x.Samples[sample].at
 	return x.Nums[at : at+x.Span]
 }
 
-// truth returns the truth values of a sample.
-func (x *Cell) truth(sample int) []int8 {
+// Truth returns the truth values of a sample.
+func (x *Cell) Truth(sample int) []int8 {
 	at := x.Samples[sample].at
 	return x.Truths[at : at+x.Span]
 }

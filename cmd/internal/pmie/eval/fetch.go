@@ -32,7 +32,7 @@ func isRated(x *Expr) bool {
 // take stores values of a metric: n from the kth on.
 func (x *Cell) take(m *Metric, k, n, at int) {
 	if x.Nums != nil {
-		copy(x.numbers(0)[at:at+n], m.from.numbers()[k:])
+		copy(x.Numbers(0)[at:at+n], m.from.numbers()[k:])
 		return
 	}
 	for i, v := range m.from.Set.Values[k : k+n] {
@@ -46,7 +46,7 @@ func (ev *Evaluator) makeRates(x *Cell, m *Metric, at, n int) {
 	if ev.Wrap {
 		wrap = m.wraps()
 	}
-	if !rates(x.numbers(0)[at:at+n], m.Last, m.time-m.Before, wrap) || m.Before == 0 {
+	if !rates(x.Numbers(0)[at:at+n], m.Last, m.time-m.Before, wrap) || m.Before == 0 {
 		x.Valid = 0
 	}
 	m.Before = m.time
@@ -168,7 +168,7 @@ func (ev *Evaluator) fetchNamed(x *Cell) (latest float64) {
 			return 0
 		}
 		if x.Nums != nil {
-			to, from := x.numbers(0)[at:], m.from.numbers()
+			to, from := x.Numbers(0)[at:], m.from.numbers()
 			for j, k := range m.picked {
 				to[j] = from[k]
 			}

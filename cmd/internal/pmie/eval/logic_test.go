@@ -38,7 +38,7 @@ func TestTruthTables(t *testing.T) {
 		x := NewExpr(OpNot, value, nil, None, None, None, 1, SemTruth)
 		x.Settle()
 		Compute(x.Cell, x.Arg1.Cell, nil)
-		if got := x.truth(0)[0]; got != c.not {
+		if got := x.Truth(0)[0]; got != c.not {
 			t.Errorf("not %d is %d, want %d", c.a, got, c.not)
 		}
 	}

@@ -57,7 +57,7 @@ func AppendTruth(b []byte, x *Expr, i int) []byte {
 		}
 		v := Unknown
 		if x.Valid > 0 {
-			v = x.truth(s)[i]
+			v = x.Truth(s)[i]
 		}
 		b = append(b, [...]string{"false", "true", "unknown"}[v]...)
 	}
@@ -73,12 +73,12 @@ func AppendNumber(b []byte, x *Expr, i int) []byte {
 		if s > 0 {
 			b = append(b, ' ')
 		}
-		if x.Valid <= s || x.Nums == nil || math.IsNaN(x.numbers(s)[i]) {
+		if x.Valid <= s || x.Nums == nil || math.IsNaN(x.Numbers(s)[i]) {
 			b = append(b, '?')
 			continue
 		}
 		start := len(b)
-		switch v := x.numbers(s)[i]; {
+		switch v := x.Numbers(s)[i]; {
 		case v >= math.MinInt32 && v <= math.MaxInt32 && v == math.Trunc(v):
 			b = fmt.Appendf(b, "%d", int64(v))
 		case math.Abs(v) < 0.5:

@@ -101,8 +101,8 @@ func (b *Parser) Delta() float64 {
 	return 0
 }
 
-// Tell sets the variables for an interval, unless a rule has, and for a time.
-func (b *Parser) Tell(delta float64, t time.Time) {
+// SetTime sets the variables for an interval, unless a rule has, and for a time.
+func (b *Parser) SetTime(delta float64, t time.Time) {
 	if x := b.vars["delta"]; x == b.interval {
 		x.Nums[0] = delta
 	}
