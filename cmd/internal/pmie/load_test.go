@@ -13,6 +13,7 @@ func FuzzLoad(f *testing.F) {
 		`ruleset true -> print "a" else false -> print "b" unknown -> print "c" otherwise -> print "d";`, `x = "$"; y = "$x"; '$x';`,
 		"some_inst foo.bar #a #b @0..3 > 50 count;", "50 %_sample foo :host @1;", `match_inst "a.*" foo > 1;`, "/* comment", "// comment\n1;", ".5 ..5 1e-3 5.;",
 		`"a" == "b";`, `syslog "-p daemon.info" "-t" "tag" "x";`, "delta = 0; 1 > 2;", "} .", "rate instant - 5;", "a = a = a", "$'x y'",
+		"t = true; - $t; $t + 1; instant $t; max_inst $t;",
 	} {
 		f.Add(s)
 	}

@@ -52,7 +52,7 @@ func Compute(x, a, b *Cell) {
 	x.rotate()
 	switch x.Op {
 	case OpAdd, OpSub, OpMul, OpDiv:
-		if x.ready(a, 1, x.one1) && x.ready(b, 1, x.one2) {
+		if x.numeric() && x.ready(a, 1, x.one1) && x.ready(b, 1, x.one2) {
 			arithmetic(x.Op, x.Numbers(0), operand(a), operand(b), x.one1, x.one2)
 			x.have(newer(a, b))
 		}
@@ -62,7 +62,7 @@ func Compute(x, a, b *Cell) {
 			x.have(newer(a, b))
 		}
 	case OpNeg, OpInstant:
-		if x.ready(a, 1, x.one1) {
+		if x.numeric() && x.ready(a, 1, x.one1) {
 			unary(x.Op, x.Numbers(0), operand(a), x.one1)
 			x.have(a.Samples[0].time)
 		}
@@ -126,6 +126,10 @@ func (x *Cell) ready(arg *Cell, samples int, one bool) bool {
 	x.Valid = 0
 	return false
 }
+
+// numeric reports whether x has numbers. The operators of numbers have no value for the constants true and false, which a
+// macro can bring where only a number makes sense.
+func (x *Cell) numeric() bool { return x.Nums != nil }
 
 // fits reports whether an argument has the values that a node needs.
 func fits(x, arg *Cell, one bool) bool {
