@@ -39,7 +39,7 @@ const (
 	stateEvery = 5 * time.Second
 )
 
-// A Board keeps the file that lists the firing alerts. It is for [pmie.Config.Observe].
+// A Board keeps the file that lists the firing alerts. It is for pmie.Config.Observe.
 type Board struct {
 	path      string
 	standings func() []Standing

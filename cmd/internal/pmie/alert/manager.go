@@ -152,7 +152,7 @@ func (m *Manager) Adopt(list []deliver.Delivery) error {
 	return nil
 }
 
-// Act takes an action of a rule for a receiver, for [pmie.Config.Alert]. The receiver gets one message
+// Act takes an action of a rule for a receiver, for pmie.Config.Alert. The receiver gets one message
 // for each match, and another after each Holdoff if the action has one; and one message when it is
 // over. Act does not wait for the receiver. Its error means that the alert will not be delivered.
 func (m *Manager) Act(_ context.Context, a deliver.Action) error {

@@ -19,7 +19,7 @@ type Action struct {
 	Time    time.Time // of the evaluation
 	Matches []Match   // the matches of the condition
 
-	// Receiver is the receiver of an action for [Config.Alert].
+	// Receiver is the receiver of an action for pmie.Config.Alert.
 	Receiver string
 	// Holdoff is the action's pause between repetitions. The engine does not enforce it: a
 	// match may be new.
