@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep/conf"
@@ -22,11 +21,6 @@ import (
 
 // Live reports whether the metrics are those of now.
 func (r *Report) Live() bool { return !r.Archive }
-
-// Clock formats the time of a sample by a format of strftime(3), in the zone of the report. As in Python, times do not know of a zone.
-func (r *Report) Clock(format string, t pcp.Timestamp) string {
-	return NewClock(format, r.Loc).Format(t)
-}
 
 // HostName returns the host of the metrics, as reports name it.
 func (r *Report) HostName(ctx context.Context) string {

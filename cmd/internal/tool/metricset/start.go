@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep/conf"
@@ -67,25 +66,13 @@ type Report struct {
 	Check     bool     // -C
 	Metrics   []conf.Metric
 
-	// Context and Archive are set by Connect, with the name of the source and the time window,
-	// which only archives and -T bound.
+	// Context and Archive are set by Connect, with the name of the source.
 	Context *pmapi.Context
 	Archive bool
 	Source  string
-	Window  pcptime.Window
 
-	// Set is set by Resolve, with the number of samples: Samples if Limited. Runtime is that of -T in
-	// seconds, -1 without.
-	Set      *pmrep.Set
-	Samples  int
-	Limited  bool
-	Runtime  float64
-	Interval time.Duration
-
-	// Loc is the time zone of the report, after Prepare; Zone its name as POSIX has it, LocalZone that of
-	// the environment.
-	Loc             *time.Location
-	Zone, LocalZone string
+	Set *pmrep.Set // set by Resolve
+	Times
 
 	// Silent means that nothing is printed to standard output while the metrics are
 	// sampled.
@@ -95,17 +82,16 @@ type Report struct {
 	// before Resolve.
 	Interpolated bool
 
-	p           *Program
-	config      string // the path of the configuration
-	exit        error  // why an option ended the program
-	intervalSet bool   // by -t
-	opts        pmrep.Options
+	p      *Program
+	config string // the path of the configuration
+	exit   error  // why an option ended the program
+	opts   pmrep.Options
 }
 
 // Start reads the configuration and the options of a program. It returns an error for [Exit], which
 // may already have been printed.
 func Start(env *cli.Env, p *Program) (*Report, error) {
-	r := &Report{Env: env, p: p, Settings: make(conf.Settings), Runtime: -1, Interpolated: true}
+	r := &Report{Env: env, p: p, Settings: make(conf.Settings), Times: Times{Runtime: -1}, Interpolated: true}
 	for name, value := range p.Defaults {
 		r.Settings[name] = value
 	}

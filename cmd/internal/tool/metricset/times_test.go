@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/pcptime"
 )
 
@@ -66,4 +67,40 @@ func TestZones(t *testing.T) {
 	if _, offset := winter.In(FixedZone(berlin, summer)).Zone(); offset != 2*60*60 {
 		t.Errorf("summer time ends in a fixed zone: %d", offset)
 	}
+}
+
+// TestTimes settles the interval and the number of samples.
+func TestTimes(t *testing.T) {
+	f := func(o getopt.Options, set Times, samples int, limited bool, interval time.Duration) {
+		t.Helper()
+		set.Window = pcptime.Window{Origin: pcp.Timestamp{Sec: 1000}, Finish: pcp.Timestamp{Sec: 1060}}
+		err := set.settle(&o)
+		if err != nil && interval != 0 || set.Samples != samples || set.Limited != limited || err == nil && set.Interval != interval {
+			t.Errorf("%d samples, limited %t, each %s (%v), want %d, %t, %s", set.Samples, set.Limited, set.Interval, err, samples, limited, interval)
+		}
+	}
+	const second = time.Second
+	finish := "+60" // only the window depends on its value
+	f(getopt.Options{}, Times{Interval: second}, 0, false, second)
+	f(getopt.Options{Interval: 2 * second}, Times{Interval: second}, 0, false, 2*second)
+	f(getopt.Options{Samples: 5, SamplesSet: true}, Times{Interval: second}, 5, true, second)
+	f(getopt.Options{Samples: 0, SamplesSet: true}, Times{Interval: second, Samples: 3}, 0, false, second)
+	f(getopt.Options{Interval: 1500 * time.Nanosecond}, Times{}, 0, false, time.Microsecond)
+	f(getopt.Options{Finish: &finish}, Times{Interval: second}, 61, true, second)
+	f(getopt.Options{Finish: &finish}, Times{Interval: 7 * second}, 9, true, 7*second)
+	f(getopt.Options{Finish: &finish, Samples: 4, SamplesSet: true}, Times{Interval: second}, 4, true, 20*second)
+	f(getopt.Options{Finish: &finish, Samples: 1, SamplesSet: true}, Times{Interval: second}, 2, true, 60*second)
+	f(getopt.Options{}, Times{Interval: second, intervalSet: true}, 0, false, 0) // -t 0
+	f(getopt.Options{Interval: 100}, Times{}, 0, false, 0)                       // less than a microsecond
+
+	zone := func(o getopt.Options, name string) {
+		t.Helper()
+		set := Times{Window: pcptime.Window{Origin: pcp.Timestamp{Sec: 1_700_000_000}}}
+		if err := set.setZone(t.Context(), &o, nil, pcptime.Zone("Europe/Berlin")); err != nil || set.Zone != name {
+			t.Errorf("zone %s, %v, want %s", set.Zone, err, name)
+		}
+	}
+	zone(getopt.Options{}, "CET-1")
+	zone(getopt.Options{TimeZone: "EST+5", TimeZoneSet: true}, "EST+5")
+	zone(getopt.Options{TimeZoneSet: true}, "CET-1")
 }
