@@ -12,8 +12,8 @@
 //
 // The index holds no values, and only data of the archives, except for the expressions that were queried. It is built
 // from the metadata of the archives, and rebuilt if it is missing, damaged, of another version or for other
-// directories. The store scans the directories at intervals, adds archives that are new or have grown, and removes
-// those that are gone. An archive that cannot be read is logged and ignored until one of its files changes.
+// directories. The store watches the directories, scans them when files change, at most every Interval, adds archives that are new or have grown, and removes
+// those that are gone. It also scans every Rescan, for changes by other hosts. An archive that cannot be read is logged and ignored until one of its files changes.
 //
 // Values are read from the archives on demand, using their temporal indexes, up to the last complete record, also
 // from compressed archives. If an archive vanishes or proves to be damaged meanwhile, its values are missing from the

@@ -31,6 +31,7 @@ func stamp(path string, info fs.FileInfo) string {
 // the directories that exist but cannot be read.
 func (s *Store) list(ctx context.Context) (all map[string]*found, unread []string, err error) {
 	all = map[string]*found{}
+	s.watch.begin()
 	dirs := s.cfg.Dirs
 	if s.cfg.More != nil {
 		for _, dir := range s.cfg.More() {
@@ -44,11 +45,13 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 		if statErr != nil && !errors.Is(statErr, fs.ErrNotExist) {
 			s.warnOnce(dir, statErr)
 			unread = append(unread, dir)
+			s.watch.miss()
 			continue
 		}
 		if statErr != nil || !info.IsDir() {
 			// It may be the base name of an archive, or one of its files.
 			base := filepath.Base(dir)
+			s.watch.add(filepath.Dir(dir))
 			parent, err := os.ReadDir(filepath.Dir(dir))
 			if err != nil {
 				continue
@@ -67,6 +70,7 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 			if err != nil {
 				if !errors.Is(err, fs.ErrNotExist) {
 					unread = append(unread, path)
+					s.watch.miss()
 					s.warnOnce(path, err)
 				}
 				return fs.SkipDir
@@ -77,6 +81,7 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 			if strings.Count(filepath.Clean(path), string(filepath.Separator))-root > maxDepth {
 				return fs.SkipDir
 			}
+			s.watch.add(path)
 			files, err := os.ReadDir(path)
 			if err != nil {
 				return nil // WalkDir reports it too

@@ -19,11 +19,13 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+	"github.com/go-pcp/pcp/internal/pacing"
 )
 
 // Limits and defaults.
 const (
-	DefaultInterval = 10 * time.Second // between scans of the directories
+	DefaultInterval = 10 * time.Second // at least, between scans of the directories
+	DefaultRescan   = 2 * time.Minute  // at most
 	DefaultOpen     = 128              // archives kept open
 	maxDepth        = 8                // depth of subdirectories that are searched
 	maxArchives     = 1 << 20
@@ -45,9 +47,9 @@ type Config struct {
 	// Index is the path of the index. If it is "", the index is a temporary file, which Close removes.
 	Index string
 
-	// Interval is the time between scans of the directories: 0 for DefaultInterval, negative to scan
-	// only when GC is called.
-	Interval time.Duration
+	// Interval is the shortest time between scans of the directories: 0 for DefaultInterval, negative to scan
+	// only when GC is called. Rescan is the longest, for changes that go unnoticed: 0 for DefaultRescan.
+	Interval, Rescan time.Duration
 
 	// MaxOpen is the maximum number of unused archives that stay open; 0 for DefaultOpen.
 	MaxOpen int
@@ -62,6 +64,7 @@ type Store struct {
 	log    *slog.Logger
 	remove string // directory of a temporary index
 
+	watch    *watch            // of the directories
 	scanning sync.Mutex        // held during a scan
 	unread   map[string]string // errors of unreadable directories
 
@@ -96,7 +99,7 @@ type arch struct {
 	overlap bool // it starts before the end of an earlier one
 }
 
-// Open opens the index, scans the directories, and then rescans them at intervals. It returns
+// Open opens the index, scans the directories, and then rescans them when files change. It returns
 // after the first scan, or when ctx is done.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{cfg: cfg, log: cfg.Log, unread: map[string]string{}}
@@ -105,6 +108,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	if s.cfg.Interval == 0 {
 		s.cfg.Interval = DefaultInterval
+	}
+	if s.cfg.Rescan <= 0 {
+		s.cfg.Rescan = DefaultRescan
 	}
 	if s.cfg.MaxOpen <= 0 {
 		s.cfg.MaxOpen = DefaultOpen
@@ -136,6 +142,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.log.Warn("the index of series was not usable and is made anew", "path", path)
 	}
 	s.x = x
+	s.watch = newWatch(s.cfg.Interval > 0)
 	s.files = newOpenFiles(s.cfg.MaxOpen)
 	if err := s.reload(); err != nil {
 		s.log.Warn("the index of series is made anew", "path", path, "err", err)
@@ -176,16 +183,42 @@ func (s *Store) run(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
-	tick := time.NewTicker(s.cfg.Interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			look()
+	more := s.more()
+	for last := time.Now(); ; last = time.Now() {
+		for due := false; !due; {
+			changed := false
+			timer := time.NewTimer(min(s.cfg.Interval, s.cfg.Rescan))
+			select {
+			case <-ctx.Done():
+			case <-s.watch.changed:
+				changed = true
+			case <-timer.C:
+			}
+			timer.Stop()
+			if ctx.Err() != nil {
+				return
+			}
+			before := more
+			more = s.more()
+			due = changed || s.watch.blind.Load() || !slices.Equal(more, before) || time.Since(last) >= s.cfg.Rescan
 		}
+		if !pacing.Until(ctx, last.Add(s.cfg.Interval)) {
+			return
+		}
+		select {
+		case <-s.watch.changed: // the scan sees the change
+		default:
+		}
+		look()
 	}
+}
+
+// more returns the additional directories.
+func (s *Store) more() []string {
+	if s.cfg.More == nil {
+		return nil
+	}
+	return s.cfg.More()
 }
 
 // Close implements [series.Store]. It waits for calls in progress.
@@ -196,6 +229,7 @@ func (s *Store) Close() error {
 			s.stop()
 			<-s.done
 		}
+		s.watch.close()
 		s.scanning.Lock()
 		defer s.scanning.Unlock()
 		s.mu.Lock()
