@@ -1,7 +1,6 @@
 package jbd2
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/cache"
 	"github.com/go-pcp/pcp/pmda/column"
-	"github.com/go-pcp/pcp/pmns"
 )
 
 // Domain is the domain of the agent (JBD2 in stdpmid).
@@ -36,34 +34,14 @@ type Config struct {
 
 // An Agent is the agent for journals. It implements pmda.Agent and pmda.Refresher, NameSpacer
 // and Texter.
-type Agent struct {
-	engine *column.Agent
-}
+type Agent struct{ engine }
 
-// Desc implements pmda.Agent.
-func (a *Agent) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
-	return a.engine.Desc(ctx, id)
-}
-
-// NameSpace implements pmda.NameSpacer.
-func (a *Agent) NameSpace() *pmns.Tree { return a.engine.NameSpace() }
-
-// Instances implements pmda.Agent.
-func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
-	return a.engine.Instances(ctx, indom)
-}
-
-// Text implements pmda.Texter.
-func (a *Agent) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
-	return a.engine.Text(ctx, ident, kind)
-}
-
-// Refresh implements pmda.Refresher.
-func (a *Agent) Refresh(ctx context.Context, ids []pcp.PMID) error { return a.engine.Refresh(ctx, ids) }
-
-// Fetch implements pmda.Agent.
-func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
-	return a.engine.Fetch(ctx, req)
+// An engine is a [column.Agent] without its labels, which the C agent lacks too.
+type engine interface {
+	pmda.Agent
+	pmda.Refresher
+	pmda.NameSpacer
+	pmda.Texter
 }
 
 // New returns an agent for the files that cfg names. It reads nothing yet.
@@ -83,13 +61,13 @@ func New(cfg Config) *Agent {
 		known: cache.New[*journal](pcp.NewInDom(cfg.Domain, 0), &cache.Options{Dir: cfg.Cache, Log: cfg.Log}),
 	}
 	r.blocks = column.NewBlocks(metrics, column.Layout{Cols: 1}, column.Layout{Cols: numCols, InDom: indom, Lists: true})
-	engine, err := column.New(column.Config{Name: "jbd2", Domain: cfg.Domain, Log: cfg.Log}, column.Family{
+	a, err := column.New(column.Config{Name: "jbd2", Domain: cfg.Domain, Log: cfg.Log}, column.Family{
 		Name: "journals", Metrics: metrics, Sources: []*column.Source{{Name: cfg.Dir, Blocks: r.blocks, Read: r.read}},
 	})
 	if err != nil {
 		panic(err) // the table is wrong
 	}
-	return &Agent{engine: engine}
+	return &Agent{a}
 }
 
 // maxFile is the number of bytes read of the file of a journal.

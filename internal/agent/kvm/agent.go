@@ -42,11 +42,11 @@ type Config struct {
 // MaxTrace is the maximum number of trace points with a PMID.
 const MaxTrace = 1023
 
-// An Agent is the agent for KVM. It implements pmda.Agent and pmda.Refresher, NameSpacer,
-// DynamicNamer, Texter and Labeler. Close closes the performance events.
+// An Agent is the agent for KVM. It implements the interfaces of a [column.Agent], and
+// pmda.DynamicNamer. Close closes the performance events.
 type Agent struct {
+	*column.Agent
 	cfg    Config
-	engine *column.Agent
 	tracer *tracer
 	locked bool
 	names  pmda.TreeNamer // without a tree until a name is requested
@@ -83,7 +83,7 @@ func New(cfg Config) *Agent {
 		cfg.Log.Info("disabling KVM metrics: kernel running in lockdown mode") // the words of the C agent
 	}
 	var err error
-	a.engine, err = column.New(column.Config{Name: "kvm", Domain: cfg.Domain, Log: cfg.Log}, a.tracer.family(&cfg), debugFamily(&cfg))
+	a.Agent, err = column.New(column.Config{Name: "kvm", Domain: cfg.Domain, Log: cfg.Log}, a.tracer.family(&cfg), debugFamily(&cfg))
 	if err != nil {
 		panic(err) // the tables are wrong
 	}
@@ -126,14 +126,6 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// Desc implements pmda.Agent.
-func (a *Agent) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
-	return a.engine.Desc(ctx, id)
-}
-
-// NameSpace implements pmda.NameSpacer.
-func (a *Agent) NameSpace() *pmns.Tree { return a.engine.NameSpace() }
-
 func (a *Agent) namer() pmda.TreeNamer {
 	if a.names.Tree == nil {
 		a.names.Tree = a.NameSpace()
@@ -159,7 +151,7 @@ func (a *Agent) Children(ctx context.Context, name string, traverse bool) ([]pmn
 
 // Text implements pmda.Texter.
 func (a *Agent) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
-	text, err := a.engine.Text(ctx, ident, kind)
+	text, err := a.Agent.Text(ctx, ident, kind)
 	id := pcp.PMID(ident)
 	if err == nil && kind&pcp.TextPMID != 0 && kind&pcp.TextHelp != 0 && id.Cluster() == clusterTrace && id.Item() > 0 {
 		text += "\nThe trace point is this one:\n" + filepath.Join(a.cfg.Tracing, "events/kvm", a.cfg.Trace[id.Item()-1])
@@ -167,31 +159,21 @@ func (a *Agent) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (stri
 	return text, err
 }
 
-// Labels implements pmda.Labeler.
-func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
-	return a.engine.Labels(ctx, ident, kind)
-}
-
-// Instances implements pmda.Agent.
-func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
-	return a.engine.Instances(ctx, indom)
-}
-
 // Refresh implements pmda.Refresher.
 func (a *Agent) Refresh(ctx context.Context, ids []pcp.PMID) error {
 	if a.locked {
 		return nil
 	}
-	return a.engine.Refresh(ctx, ids)
+	return a.Agent.Refresh(ctx, ids)
 }
 
 // Fetch implements pmda.Agent.
 func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	if !a.locked {
-		return a.engine.Fetch(ctx, req)
+		return a.Agent.Fetch(ctx, req)
 	}
 	for _, id := range req.PMIDs {
-		desc, err := a.engine.Desc(ctx, id)
+		desc, err := a.Desc(ctx, id)
 		switch {
 		case err != nil:
 			req.Result.AddError(id, pcp.ErrPMID)

@@ -9,7 +9,6 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/column"
-	"github.com/go-pcp/pcp/pmns"
 )
 
 // texts are the help texts.
@@ -57,12 +56,12 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// An Agent is the agent for the Linux kernel. It implements pmda.Agent and
-// pmda.Refresher, NameSpacer, Texter and Labeler.
+// An Agent is the agent for the Linux kernel. It implements the
+// interfaces of a [column.Agent].
 type Agent struct {
-	engine *column.Agent
-	host   *host
-	boxes  boxes
+	*column.Agent
+	host  *host
+	boxes boxes
 }
 
 // New returns an agent for the files that cfg names. It reads nothing yet.
@@ -71,11 +70,11 @@ func New(cfg Config) *Agent {
 		cfg.Domain = Domain
 	}
 	h := newHost(cfg)
-	engine, err := column.New(column.Config{Name: "linux", Domain: cfg.Domain, Trusts: h.trusts, Order: order, Texts: texts, Log: h.log}, families(h)...)
+	a, err := column.New(column.Config{Name: "linux", Domain: cfg.Domain, Trusts: h.trusts, Order: order, Texts: texts, Log: h.log}, families(h)...)
 	if err != nil {
 		panic(err) // the tables are wrong
 	}
-	return &Agent{engine: engine, host: h}
+	return &Agent{Agent: a, host: h}
 }
 
 // trusts reports whether a client may see values for root only. Files that are for
@@ -85,40 +84,18 @@ func (h *host) trusts(client *pmda.Client) bool {
 	return h.cfg.AllAccess || client != nil && client.Attrs[pmda.AttrUserID] == "0"
 }
 
-// Desc implements pmda.Agent.
-func (a *Agent) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
-	return a.engine.Desc(ctx, id)
-}
-
-// NameSpace implements pmda.NameSpacer.
-func (a *Agent) NameSpace() *pmns.Tree { return a.engine.NameSpace() }
-
-// Text implements pmda.Texter.
-func (a *Agent) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
-	return a.engine.Text(ctx, ident, kind)
-}
-
-// Origin implements pmda.Originator.
-func (a *Agent) Origin(id pcp.PMID) string { return a.engine.Origin(id) }
-
-// Refresh implements pmda.Refresher. A source that cannot be read leaves its
-// metrics without values.
-func (a *Agent) Refresh(ctx context.Context, ids []pcp.PMID) error {
-	return a.engine.Refresh(ctx, ids)
-}
-
 // Fetch implements pmda.Agent. Strings in the result do not change; a later
 // Refresh makes new ones. For a client that looks into a container it reads the
 // files of the container.
 func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	if containerOf(req.Client) == "" {
-		return a.engine.Fetch(ctx, req)
+		return a.Agent.Fetch(ctx, req)
 	}
-	in, err := a.inside(ctx, req.Client, a.engine.Scoped(req.PMIDs))
+	in, err := a.inside(ctx, req.Client, a.Scoped(req.PMIDs))
 	if err != nil {
 		return err
 	}
-	return a.engine.FetchOver(req, in)
+	return a.FetchOver(req, in)
 }
 
 // Instances implements pmda.Agent. It reads the sources that list the instances.
@@ -127,7 +104,7 @@ func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance,
 	if err != nil {
 		return nil, err
 	}
-	return a.engine.InstancesOver(ctx, indom, in)
+	return a.InstancesOver(ctx, indom, in)
 }
 
 // Labels implements pmda.Labeler.
@@ -139,7 +116,7 @@ func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) (
 			return nil, nil // an unknown domain or item has no labels
 		}
 	}
-	return a.engine.LabelsOver(ctx, ident, kind, in)
+	return a.LabelsOver(ctx, ident, kind, in)
 }
 
 // listedInside returns the agent that has just read the instances of a domain in the
@@ -149,5 +126,5 @@ func (a *Agent) listedInside(ctx context.Context, indom pcp.InDom) (*column.Agen
 	if containerOf(client) == "" {
 		return nil, nil
 	}
-	return a.inside(ctx, client, a.engine.ScopedInDom(indom))
+	return a.inside(ctx, client, a.ScopedInDom(indom))
 }

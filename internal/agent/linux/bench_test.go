@@ -159,10 +159,10 @@ type sourceMetrics struct {
 // bySource returns all sources.
 func (a *Agent) bySource() []sourceMetrics {
 	var groups []sourceMetrics
-	for _, s := range a.engine.Sources() {
+	for _, s := range a.Sources() {
 		g := sourceMetrics{source: s}
 		a.Metrics(func(_ string, id pcp.PMID) {
-			if a.engine.SourceOf(id) == s {
+			if a.SourceOf(id) == s {
 				g.ids = append(g.ids, id)
 			}
 		})

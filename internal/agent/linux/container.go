@@ -104,7 +104,7 @@ func (a *Agent) newBox(name, space string, pid int) (*box, error) {
 	b := &box{name: name, space: space, pid: pid}
 	b.host = a.host.inside(b)
 	var err error
-	b.engine, err = a.engine.Twin(families(b.host)...)
+	b.engine, err = a.Twin(families(b.host)...)
 	return b, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/column"
-	"github.com/go-pcp/pcp/pmns"
 )
 
 // Domain is the domain of the agent (XFS in stdpmid).
@@ -30,10 +29,18 @@ type Config struct {
 // An Agent is the agent for XFS. It implements pmda.Agent and pmda.Refresher, NameSpacer,
 // Texter and Storer.
 type Agent struct {
+	engine
 	host    *host
-	engine  *column.Agent
 	stats   []stat
 	devices *devices
+}
+
+// An engine is a [column.Agent] without its labels, which the C agent lacks too.
+type engine interface {
+	pmda.Agent
+	pmda.Refresher
+	pmda.NameSpacer
+	pmda.Texter
 }
 
 // New returns an agent for the files that cfg names. It reads nothing yet.
@@ -66,19 +73,6 @@ func controlFamily() column.Family {
 			return nil
 		},
 	}}}
-}
-
-// Desc implements pmda.Agent.
-func (a *Agent) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
-	return a.engine.Desc(ctx, id)
-}
-
-// NameSpace implements pmda.NameSpacer.
-func (a *Agent) NameSpace() *pmns.Tree { return a.engine.NameSpace() }
-
-// Instances implements pmda.Agent.
-func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
-	return a.engine.Instances(ctx, indom)
 }
 
 // Text implements pmda.Texter.
@@ -118,9 +112,6 @@ func wrap(text string) string {
 	}
 	return string(b)
 }
-
-// Refresh implements pmda.Refresher.
-func (a *Agent) Refresh(ctx context.Context, ids []pcp.PMID) error { return a.engine.Refresh(ctx, ids) }
 
 // Fetch implements pmda.Agent.
 func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
