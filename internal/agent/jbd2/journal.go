@@ -2,7 +2,6 @@ package jbd2
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmda/column"
@@ -61,12 +60,8 @@ func (j *journal) parse(b []byte) bool {
 	)
 	state := head
 	for len(b) > 0 {
-		n := min(len(b), maxLine)
-		if i := bytes.IndexByte(b[:n], '\n'); i >= 0 {
-			n = i + 1
-		}
-		l := ctext.Bytes(b[:n])
-		b = b[n:]
+		var l []byte
+		l, b = ctext.CutLine(b, maxLine)
 		switch state {
 		case head:
 			if j.head(l) {
@@ -77,7 +72,7 @@ func (j *journal) parse(b []byte) bool {
 				state = averages
 			}
 		case averages:
-			v, rest, ok := number(l)
+			v, rest, ok := ctext.Strtoull(l, 10)
 			if !ok {
 				continue
 			}
@@ -112,7 +107,7 @@ func (j *journal) head(l []byte) bool {
 type scanner struct{ b []byte }
 
 func (s *scanner) number(v *uint64) bool {
-	n, rest, ok := number(s.b)
+	n, rest, ok := ctext.Strtoull(s.b, 10)
 	if ok {
 		*v, s.b = n, rest
 	}
@@ -140,36 +135,6 @@ func (s *scanner) text(t string) bool {
 		}
 	}
 	return true
-}
-
-// number reads a number as strtoull and scanf do: behind white space, with a sign or without.
-// A number that is too large becomes the largest.
-func number(b []byte) (v uint64, rest []byte, ok bool) {
-	i := 0
-	for i < len(b) && ctext.IsSpace(b[i]) {
-		i++
-	}
-	negative := false
-	if i < len(b) && (b[i] == '-' || b[i] == '+') {
-		negative = b[i] == '-'
-		i++
-	}
-	start, over := i, false
-	for ; i < len(b) && ctext.IsDigit(b[i]); i++ {
-		d := uint64(b[i] - '0')
-		if over = over || v > (math.MaxUint64-d)/10; !over {
-			v = v*10 + d
-		}
-	}
-	switch {
-	case i == start:
-		return 0, b, false
-	case over:
-		v = math.MaxUint64
-	case negative:
-		v = -v
-	}
-	return v, b[i:], true
 }
 
 // fill sets the cells of a row.

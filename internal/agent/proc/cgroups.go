@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -190,8 +191,8 @@ func unescapeUnit(s string) string {
 	b := append(make([]byte, 0, len(s)), s[:i]...)
 	for ; i < len(s); i++ {
 		if s[i] == '\\' && i+3 < len(s) && s[i+1] == 'x' {
-			high, ok := hexDigit(s[i+2])
-			low, ok2 := hexDigit(s[i+3])
+			high, ok := ctext.HexDigit(s[i+2])
+			low, ok2 := ctext.HexDigit(s[i+3])
 			if c := high<<4 | low; ok && ok2 && c != 0 {
 				b = append(b, c)
 				i += 3
@@ -201,18 +202,6 @@ func unescapeUnit(s string) string {
 		b = append(b, s[i])
 	}
 	return string(b)
-}
-
-func hexDigit(c byte) (v byte, ok bool) {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0', true
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10, true
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10, true
-	}
-	return 0, false
 }
 
 // A groupDomain is an instance domain whose instances are control groups.

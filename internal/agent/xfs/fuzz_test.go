@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
@@ -54,7 +55,7 @@ func FuzzNumber(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		v, rest, ok := number(b)
+		v, rest, ok := ctext.Strtoull(b, 10)
 		if !bytes.HasSuffix(b, rest) || ok == (len(rest) == len(b)) || !ok && v != 0 {
 			t.Errorf("%q: %d, %q, %t", b, v, rest, ok)
 		}
@@ -68,7 +69,7 @@ func FuzzMounts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for len(b) > 0 {
 			var l []byte
-			l, b = cutLine(b, maxLine)
+			l, b = ctext.CutLine(b, maxLine)
 			if device, ok := mountedXFS(l); ok && (!bytes.HasPrefix(device, []byte("/dev")) || bytes.IndexByte(device, ' ') >= 0) {
 				t.Errorf("device %q", device)
 			}

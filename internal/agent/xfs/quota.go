@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/cache"
 	"github.com/go-pcp/pcp/pmda/column"
@@ -104,7 +105,7 @@ func (q *quotas) read() error {
 	}
 	for len(text) > 0 {
 		var l []byte
-		l, text = cutLine(text, maxLine)
+		l, text = ctext.CutLine(text, maxLine)
 		name, ok := mountedXFS(l)
 		if !ok {
 			continue
@@ -171,10 +172,10 @@ func (q *quotas) filesystem(inst int32, device string) {
 	q.host.quotactl(quotaSync, device, 0, nil) // the result is the same if this fails
 	for len(text) > 0 {
 		var l []byte
-		if l, text = cutLine(text, maxLine); len(l) == 0 || l[0] == '#' {
+		if l, text = ctext.CutLine(text, maxLine); len(l) == 0 || l[0] == '#' {
 			continue
 		}
-		id, rest, ok := number(l)
+		id, rest, ok := ctext.Strtoull(l, 10)
 		if !ok {
 			continue
 		}

@@ -1,7 +1,6 @@
 package xfs
 
 import (
-	"bytes"
 	"math"
 	"strings"
 
@@ -71,7 +70,7 @@ func (p *parser) parse(b []byte, row []column.Cell) {
 	next := 0
 	for len(b) > 0 {
 		var text []byte
-		text, b = cutLine(b, maxLine)
+		text, b = ctext.CutLine(b, maxLine)
 		for range p.lines {
 			l := &p.lines[next]
 			if next++; next == len(p.lines) {
@@ -94,7 +93,7 @@ func (p *parser) parse(b []byte, row []column.Cell) {
 func (p *parser) parseQuota(b []byte, row []column.Cell) {
 	for len(b) > 0 {
 		var text []byte
-		if text, b = cutLine(b, maxQuotaLine); len(text) >= 2 && string(text[:2]) == p.quota.prefix {
+		if text, b = ctext.CutLine(b, maxQuotaLine); len(text) >= 2 && string(text[:2]) == p.quota.prefix {
 			p.quota.read(text, row)
 		}
 	}
@@ -104,52 +103,11 @@ func (p *parser) parseQuota(b []byte, row []column.Cell) {
 func (l *line) read(text []byte, row []column.Cell) {
 	text = text[len(l.prefix):]
 	for _, col := range l.cols {
-		v, rest, ok := number(text)
+		v, rest, ok := ctext.Strtoull(text, 10)
 		if !ok {
 			return
 		}
 		row[col] = column.Num(v)
 		text = rest
 	}
-}
-
-// cutLine cuts off a line, or the part that fits C's buffer, up to a NUL.
-func cutLine(b []byte, most int) (text, rest []byte) {
-	n := min(len(b), most)
-	if i := bytes.IndexByte(b[:n], '\n'); i >= 0 {
-		n = i + 1
-	}
-	return ctext.Bytes(b[:n]), b[n:]
-}
-
-// number reads a number as scanf does: behind white space, with a sign or without. A
-// number that is too large becomes the largest.
-func number(b []byte) (v uint64, rest []byte, ok bool) {
-	i := 0
-	for i < len(b) && ctext.IsSpace(b[i]) {
-		i++
-	}
-	negative := false
-	if i < len(b) && (b[i] == '-' || b[i] == '+') {
-		negative = b[i] == '-'
-		i++
-	}
-	start, over := i, false
-	for ; i < len(b) && ctext.IsDigit(b[i]); i++ {
-		d := uint64(b[i] - '0')
-		if v > (math.MaxUint64-d)/10 {
-			over = true
-			continue
-		}
-		v = v*10 + d
-	}
-	switch {
-	case i == start:
-		return 0, b, false
-	case over:
-		v = math.MaxUint64
-	case negative:
-		v = -v
-	}
-	return v, b[i:], true
 }

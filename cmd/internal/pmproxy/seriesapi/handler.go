@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/query"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/version"
 )
 
@@ -421,26 +422,14 @@ func parseSID(text string) (id sid.ID, off int) {
 		if off+2 > len(text) {
 			return id, off
 		}
-		high, ok := hexDigit(text[off])
-		low, ok2 := hexDigit(text[off+1])
+		high, ok := ctext.HexDigit(text[off])
+		low, ok2 := ctext.HexDigit(text[off+1])
 		if !ok || !ok2 {
 			return id, off
 		}
 		id[i] = high<<4 | low
 	}
 	return id, -1
-}
-
-func hexDigit(c byte) (byte, bool) {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0', true
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10, true
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10, true
-	}
-	return 0, false
 }
 
 // value writes a value.

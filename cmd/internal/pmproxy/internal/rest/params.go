@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // MaxQuery is the maximum length of a request's parameters, in bytes of the
@@ -87,10 +89,12 @@ func Unescape(s string) (string, error) {
 		if c == '+' {
 			c = ' '
 		} else if c == '%' {
-			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
+			if i+2 >= len(s) || !ctext.IsHexDigit(s[i+1]) || !ctext.IsHexDigit(s[i+2]) {
 				return "", fmt.Errorf("%w: %q is no escape", ErrQuery, s[i:min(i+3, len(s))])
 			}
-			c = hexOf(s[i+1])<<4 | hexOf(s[i+2])
+			high, _ := ctext.HexDigit(s[i+1])
+			low, _ := ctext.HexDigit(s[i+2])
+			c = high<<4 | low
 			i += 2
 			if c == 0 {
 				break
@@ -99,19 +103,4 @@ func Unescape(s string) (string, error) {
 		b = append(b, c)
 	}
 	return string(b), nil
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-// hexOf returns the value of a hexadecimal digit.
-func hexOf(c byte) byte {
-	switch {
-	case c <= '9':
-		return c - '0'
-	case c <= 'F':
-		return c - 'A' + 10
-	}
-	return c - 'a' + 10
 }
