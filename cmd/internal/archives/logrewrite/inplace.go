@@ -4,15 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
+	"github.com/go-pcp/pcp/cmd/internal/tool/parts"
 )
 
 // The files of an archive cannot be replaced atomically. The order of the steps ensures
@@ -48,66 +47,22 @@ func baseOf(path string) string {
 	return path
 }
 
-// A part is a file of an archive.
-type part struct {
-	path   string
-	suffix string // after the base name
-	meta   bool
-}
-
-// parts returns the files of an archive, the metadata last.
-func parts(base string) ([]part, error) {
-	dir, name := filepath.Split(base)
-	if dir == "" {
-		dir = "."
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var list, last []part
-	for _, e := range entries {
-		b, what, ok := archive.BaseName(e.Name())
-		if !ok || b != name {
-			continue
-		}
-		suffix := strings.TrimPrefix(e.Name(), name)
-		p := part{base + suffix, suffix, what == "meta"}
-		if p.meta {
-			last = append(last, p)
-		} else {
-			list = append(list, p)
-		}
-	}
-	return append(list, last...), nil
-}
-
-func hasMeta(list []part) bool {
-	return slices.ContainsFunc(list, func(p part) bool { return p.meta })
-}
-
-// removeAll removes files in reverse order.
-func removeAll(list []part) error {
-	for _, p := range slices.Backward(list) {
-		if err := os.Remove(p.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+func hasMeta(list []parts.Part) bool {
+	return slices.ContainsFunc(list, func(p parts.Part) bool { return p.Meta })
 }
 
 // recoverArchive repairs an archive whose replacement was interrupted. It reports
 // whether the archive was neither the old nor the new one.
 func recoverArchive(base string) (restored bool, err error) {
-	now, err := parts(base)
+	now, err := parts.List(base)
 	if err != nil {
 		return false, err
 	}
-	old, err := parts(oldBase(base))
+	old, err := parts.List(oldBase(base))
 	if err != nil {
 		return false, err
 	}
-	made, err := parts(newBase(base))
+	made, err := parts.List(newBase(base))
 	if err != nil {
 		return false, err
 	}
@@ -117,81 +72,79 @@ func recoverArchive(base string) (restored bool, err error) {
 		}
 		restored, old = true, nil
 	}
-	return restored, errors.Join(removeAll(old), removeAll(made))
+	return restored, errors.Join(parts.Remove(old), parts.Remove(made))
 }
 
 // restore gives an archive its old files, the metadata last.
-func restore(base string, now, old []part) error {
-	if err := removeAll(now); err != nil {
+func restore(base string, now, old []parts.Part) error {
+	if err := parts.Remove(now); err != nil {
 		return err
 	}
 	for _, p := range old {
 		// The old names stay until all files are restored, since this may be
 		// interrupted too.
-		if err := linkOrCopy(p.path, base+p.suffix); err != nil {
+		if err := linkOrCopy(p.Path, base+p.Suffix); err != nil {
 			return err
 		}
 	}
 	if err := fsdir.Sync(filepath.Dir(base)); err != nil {
 		return err
 	}
-	return removeAll(old)
+	return parts.Remove(old)
 }
 
 // replaceArchive replaces the old archive with the new one.
 func replaceArchive(base string) error {
-	made, err := parts(newBase(base))
+	made, err := parts.List(newBase(base))
 	if err != nil {
 		return err
 	}
-	old, err := parts(base)
+	old, err := parts.List(base)
 	if err != nil {
 		return err
 	}
 	if err := sameMode(old, made); err != nil {
 		return err
 	}
-	for _, p := range made {
-		if err := syncFile(p.path); err != nil {
-			return err
-		}
+	if err := parts.Sync(made); err != nil {
+		return err
 	}
-	var kept []part
+	var kept []parts.Part
 	for _, p := range old {
-		to := oldBase(base) + p.suffix
-		if err := linkOrCopy(p.path, to); err != nil {
-			return errors.Join(err, removeAll(kept))
+		to := oldBase(base) + p.Suffix
+		if err := linkOrCopy(p.Path, to); err != nil {
+			return errors.Join(err, parts.Remove(kept))
 		}
-		kept = append(kept, part{to, p.suffix, p.meta})
+		kept = append(kept, parts.Part{Path: to, Suffix: p.Suffix, Meta: p.Meta})
 	}
 	if err := fsdir.Sync(filepath.Dir(base)); err != nil {
-		return errors.Join(err, removeAll(kept))
+		return errors.Join(err, parts.Remove(kept))
 	}
 	if err := exchange(base, old, made); err != nil {
-		now, err2 := parts(base)
+		now, err2 := parts.List(base)
 		if err2 == nil {
 			err2 = restore(base, now, kept)
 		}
 		return errors.Join(err, err2)
 	}
-	return removeAll(kept)
+	return parts.Remove(kept)
 }
 
 // exchange removes the files of an archive and gives their names to others.
-func exchange(base string, old, made []part) error {
-	if err := removeAll(old); err != nil {
+func exchange(base string, old, made []parts.Part) error {
+	if err := parts.Remove(old); err != nil {
 		return err
 	}
 	if err := fsdir.Sync(filepath.Dir(base)); err != nil {
 		return err
 	}
 	for _, p := range made {
-		if p.meta {
+		if p.Meta {
 			if err := fsdir.Sync(filepath.Dir(base)); err != nil {
 				return err
 			}
 		}
-		if err := os.Rename(p.path, base+p.suffix); err != nil {
+		if err := os.Rename(p.Path, base+p.Suffix); err != nil {
 			return err
 		}
 	}
@@ -199,18 +152,18 @@ func exchange(base string, old, made []part) error {
 }
 
 // sameMode gives new files the permissions of old ones, and their owner if possible.
-func sameMode(old, made []part) error {
-	i := slices.IndexFunc(old, func(p part) bool { return p.meta })
+func sameMode(old, made []parts.Part) error {
+	i := slices.IndexFunc(old, func(p parts.Part) bool { return p.Meta })
 	if i < 0 {
 		return nil
 	}
-	st, err := os.Stat(old[i].path)
+	st, err := os.Stat(old[i].Path)
 	if err != nil {
 		return err
 	}
 	for _, p := range made {
-		sameOwner(p.path, st)
-		if err := os.Chmod(p.path, st.Mode().Perm()); err != nil {
+		sameOwner(p.Path, st)
+		if err := os.Chmod(p.Path, st.Mode().Perm()); err != nil {
 			return err
 		}
 	}
@@ -248,12 +201,4 @@ func copyFile(from, to string) error {
 		return fmt.Errorf("copy of %s: %w", from, err)
 	}
 	return nil
-}
-
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
+	"github.com/go-pcp/pcp/cmd/internal/tool/parts"
 	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 	"github.com/go-pcp/pcp/internal/testing/testdir"
@@ -173,17 +174,17 @@ func TestKilled(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "a")
-	prepare := func() (old, made []part) {
+	prepare := func() (old, made []parts.Part) {
 		for name := range testdir.Contents(t, dir) {
 			os.Remove(filepath.Join(dir, name))
 		}
 		makeCellar(t, base, archive.Version3, 20)
 		call(t, dir, nil, "-c", "rules", "a", newBase("a"))
-		old, err := parts(base)
+		old, err := parts.List(base)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made, err = parts(newBase(base)); err != nil || len(made) != 3 {
+		if made, err = parts.List(newBase(base)); err != nil || len(made) != 3 {
 			t.Fatal(made, err)
 		}
 		return old, made
@@ -200,14 +201,14 @@ func TestInterrupted(t *testing.T) {
 		for k := range step {
 			switch {
 			case k < 3: // second names
-				must(os.Link(old[k].path, oldBase(base)+old[k].suffix))
+				must(os.Link(old[k].Path, oldBase(base)+old[k].Suffix))
 			case k < 6: // the old files are removed, the metadata first
-				must(os.Remove(old[5-k].path))
+				must(os.Remove(old[5-k].Path))
 				restored = true
 			default: // the new files appear, the metadata last
 				p := made[k-6]
-				must(os.Rename(p.path, base+p.suffix))
-				if p.meta {
+				must(os.Rename(p.Path, base+p.Suffix))
+				if p.Meta {
 					want, restored = "attic", false
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/parts"
 	"github.com/go-pcp/pcp/cmd/internal/tool/report"
 )
 
@@ -283,9 +284,9 @@ func (m *merger) extract(list, inputs []string, output string) bool {
 		if status != 0 {
 			return errExtract
 		}
-		if parts, err := partsOf(base); err == nil {
+		if made, err := parts.Regular(base); err == nil {
 			if from, err := archive.FindFiles(list[0]); err == nil {
-				giveTo(from.Meta, parts)
+				giveTo(from.Meta, made)
 			}
 		}
 		return nil
@@ -341,27 +342,30 @@ func (m *merger) step(name string) error {
 func (m *merger) remove(inputs []string) error {
 	m.verbosef("Removing input archive files ")
 	for _, input := range inputs {
-		parts, err := partsOf(input)
+		list, err := parts.Regular(input)
 		if err != nil {
 			return err
 		}
-		m.verbosef("%s", strings.Repeat(".", len(parts)))
+		m.verbosef("%s", strings.Repeat(".", len(list)))
 		if m.showMe {
-			var index, names []string
-			for _, p := range parts {
-				if strings.HasPrefix(p.suffix, ".index") {
-					index = append(index, p.path)
-				} else {
-					names = append(names, p.path)
+			var index, meta, names []string
+			for _, p := range list {
+				switch {
+				case strings.HasPrefix(p.Suffix, ".index"):
+					index = append(index, p.Path)
+				case p.Meta:
+					meta = append(meta, p.Path)
+				default:
+					names = append(names, p.Path)
 				}
 			}
-			m.printf("+ rm -f %s\n", strings.Join(append(index, names...), " "))
+			m.printf("+ rm -f %s\n", strings.Join(slices.Concat(index, meta, names), " "))
 			continue
 		}
 		if err := m.step("remove " + input); err != nil {
 			return err
 		}
-		if err := removeParts(parts); err != nil {
+		if err := parts.Remove(list); err != nil {
 			return err
 		}
 	}

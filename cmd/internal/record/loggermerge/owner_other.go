@@ -2,4 +2,6 @@
 
 package loggermerge
 
-func giveTo(string, []part) {}
+import "github.com/go-pcp/pcp/cmd/internal/tool/parts"
+
+func giveTo(string, []parts.Part) {}

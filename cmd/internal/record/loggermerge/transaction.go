@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
+	"github.com/go-pcp/pcp/cmd/internal/tool/parts"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -77,7 +78,7 @@ func (t *transaction) run(replaced []string, make func(base string) error) error
 		err = t.verify(base)
 	}
 	if err == nil {
-		err = syncParts(base)
+		err = syncArchive(base)
 	}
 	if err != nil {
 		return errors.Join(err, dropArchive(base))
@@ -132,25 +133,24 @@ func (t *transaction) rename(dir, name string) error {
 }
 
 func renameParts(dir, name string, step func(string) error) error {
-	parts, err := partsOf(filepath.Join(dir, "."+name+mergingSuffix))
+	list, err := parts.Regular(filepath.Join(dir, "."+name+mergingSuffix))
 	if err != nil {
 		return err
 	}
-	slices.Reverse(parts) // the metadata last
-	for _, p := range parts {
-		if p.meta {
+	for _, p := range list {
+		if p.Meta {
 			if err := fsdir.Sync(dir); err != nil {
 				return err
 			}
 		}
-		if err := step("rename " + p.suffix); err != nil {
+		if err := step("rename " + p.Suffix); err != nil {
 			return err
 		}
-		if err := os.Rename(p.path, filepath.Join(dir, name+p.suffix)); err != nil {
+		if err := os.Rename(p.Path, filepath.Join(dir, name+p.Suffix)); err != nil {
 			return err
 		}
 	}
-	if len(parts) > 0 {
+	if len(list) > 0 {
 		return fsdir.Sync(dir)
 	}
 	return nil
@@ -253,11 +253,7 @@ func finish(dir string) (notes []string, err error) {
 		}
 		a.Close()
 		for _, r := range replaced {
-			parts, err := partsOf(r)
-			if err == nil {
-				err = removeParts(parts)
-			}
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := dropArchive(r); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return notes, err
 			}
 		}

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
+	"github.com/go-pcp/pcp/cmd/internal/tool/parts"
 )
 
 // A sum is a file of an archive and the checksum of its contents.
@@ -22,19 +21,12 @@ type sum struct {
 
 // sums reads the files of an archive.
 func sums(base string) (list []sum, err error) {
-	dir, name := filepath.Split(base)
-	if dir == "" {
-		dir = "."
-	}
-	entries, err := os.ReadDir(dir)
+	files, err := parts.Regular(base)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		if b, _, ok := archive.BaseName(e.Name()); !ok || b != name || !e.Type().IsRegular() {
-			continue
-		}
-		s := sum{path: base + strings.TrimPrefix(e.Name(), name)}
+	for _, p := range files {
+		s := sum{path: p.Path}
 		f, err := os.Open(s.path)
 		if err != nil {
 			return nil, err
