@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/mmv"
 )
 
@@ -269,7 +270,7 @@ func (a *Agent) checkFile(f *file, now time.Time) (changed bool) {
 	case f.cur != nil && !f.stale:
 		if f.cur.unchanged() {
 			f.pending = false
-			if f.cur.pid == 0 || processExists(f.cur.pid) {
+			if f.cur.pid == 0 || processes.Exists(f.cur.pid) {
 				return false
 			}
 			a.report(f, slog.LevelError, "owning process PID %d vanished", f.cur.pid)
@@ -306,11 +307,6 @@ func (l *loaded) sameGeneration(r io.ReaderAt) bool {
 		return false
 	}
 	return l.order.Uint64(l.header[8:]) == l.generation && l.order.Uint64(l.header[16:]) == l.generation
-}
-
-// processExists reports whether a process of any user exists.
-func processExists(pid int) bool {
-	return pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
 }
 
 // report logs a message about a file unless it is the last one logged about it.

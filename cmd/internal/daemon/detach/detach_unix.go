@@ -5,10 +5,11 @@ package detach
 import (
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-pcp/pcp/internal/processes"
 )
 
 const (
@@ -27,7 +28,7 @@ func Start(cfg Config) error {
 	}
 	cmd := exec.Command(path)
 	cmd.Args = os.Args // the name selects the command
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = processes.Apart()
 	if cfg.Stdin != nil {
 		cmd.Stdin = cfg.Stdin
 	}

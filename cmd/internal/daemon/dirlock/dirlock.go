@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/internal/pacing"
+	"github.com/go-pcp/pcp/internal/processes"
 )
 
 // Defaults of a Config.
@@ -131,7 +132,7 @@ func stale(path string, age time.Duration) string {
 		return ""
 	}
 	pid, err := strconv.Atoi(words[0])
-	if err != nil || pid <= 0 || pid == os.Getpid() || alive(pid) {
+	if err != nil || pid <= 0 || pid == os.Getpid() || processes.Exists(pid) {
 		return ""
 	}
 	return fmt.Sprintf("of process %d, which has ended", pid)

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/processes"
 )
 
 // TestOneAtATime takes a lock in many goroutines, after a stale lock that is removed once.
@@ -110,7 +112,7 @@ func TestGone(t *testing.T) {
 			l.Release()
 		}
 	}
-	if alive(pid) {
+	if processes.Exists(pid) {
 		t.Skip("a process that has ended cannot be told from others here")
 	}
 	f(fmt.Sprintf("%d %s\n", pid, host()), true)

@@ -28,6 +28,7 @@ import (
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/cpp"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/access"
@@ -205,7 +206,7 @@ func (set *settings) target(o *cli.Options, arg string) {
 	switch {
 	case err != nil:
 		o.Usagef("invalid process identifier (%s)", arg)
-	case !alive(pid):
+	case !processes.Exists(pid):
 		o.Usagef("PID error - no such process (%d)", pid)
 	}
 	set.pid = pid
@@ -600,7 +601,7 @@ func watch(ctx context.Context, pid int, end context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if !alive(pid) {
+			if !processes.Exists(pid) {
 				end(errVanished)
 				return
 			}

@@ -27,9 +27,6 @@ func signals(ctx context.Context, ch chan os.Signal, _ *pmlogger.Recorder, end c
 	}
 }
 
-// alive assumes that every process exists.
-func alive(pid int) bool { return pid > 0 }
-
 func separate() {}
 
 func settle(*os.File) error { return errors.ErrUnsupported } // nothing waits

@@ -73,11 +73,6 @@ func contains(list []os.Signal, sig os.Signal) bool {
 	return false
 }
 
-// alive reports whether a process exists.
-func alive(pid int) bool {
-	return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
-}
-
 // separate makes the process the leader of its own group, so that signals for its parent's
 // group do not reach it.
 func separate() { syscall.Setpgid(0, 0) }

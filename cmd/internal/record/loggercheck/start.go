@@ -19,6 +19,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/mapfile"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/pacing"
+	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -240,7 +241,7 @@ func (p *process) launch(socks string, args, envs []string) error {
 	p.out = out
 	cmd.Dir, cmd.Env = p.t.dir, c.environ(cmd, envs)
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = apart()
+	cmd.SysProcAttr = processes.Apart()
 	if err := cmd.Start(); err != nil {
 		out.Close()
 		return err

@@ -2,12 +2,7 @@
 
 package loggercheck
 
-import (
-	"os"
-	"syscall"
-)
-
-func apart() *syscall.SysProcAttr { return nil }
+import "os"
 
 func terminate(pid int) error {
 	p, err := os.FindProcess(pid)

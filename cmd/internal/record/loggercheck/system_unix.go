@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apart detaches a process from the terminal and the group of this one.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
-
 func terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
 func kill(pid int) { syscall.Kill(pid, syscall.SIGKILL) }

@@ -16,7 +16,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 	"unicode"
@@ -26,6 +25,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -122,22 +122,13 @@ const stamp = "2006-01-02 15:04:05"
 // rules.
 func States(env *cli.Env) (states []alert.State, errs []error) {
 	for _, dir := range alert.StateDirs(env.Config().Get("PCP_RUN_DIR"), env.Getenv("XDG_RUNTIME_DIR")) {
-		list, err := alert.ReadStates(dir, exists)
+		list, err := alert.ReadStates(dir, processes.Exists)
 		if err != nil {
 			errs = append(errs, err)
 		}
 		states = append(states, list...)
 	}
 	return states, errs
-}
-
-// exists reports whether there is a process.
-func exists(pid int) bool {
-	if pid <= 0 {
-		return false
-	}
-	err := syscall.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
 // row returns columns of a table.

@@ -21,6 +21,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
 	"github.com/go-pcp/pcp/cmd/internal/tool/report"
 	"github.com/go-pcp/pcp/internal/pmiestats"
+	"github.com/go-pcp/pcp/internal/processes"
 )
 
 // A task is a line of a control file whose logs are looked after.
@@ -130,7 +131,7 @@ func (t *task) find() int {
 		}
 		path := filepath.Join(t.maps, e.Name())
 		t.very("Check p_id=%d ... ", pid)
-		if !exists(pid) {
+		if !processes.Exists(pid) {
 			if t.dry {
 				t.printf("+ rm -f %s\n", path)
 			} else if err := os.Remove(path); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/pacing"
+	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -157,7 +158,7 @@ func self(env *cli.Env, name string, args ...string) (*exec.Cmd, error) {
 // isOne reports whether a process exists and is the program of a name: it is called by
 // that name, or has it as its first argument. Without /proc any process counts.
 func isOne(pid int, name string) bool {
-	if pid <= 1 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+	if pid == 1 || !processes.Exists(pid) {
 		return false
 	}
 	f, err := os.Open(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -291,7 +292,7 @@ func (c collector) start(ctx context.Context) error {
 	if st, err := os.Stat(log); err == nil && st.IsDir() {
 		cmd.Dir = log
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = processes.Apart()
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -94,6 +94,7 @@ var floors = map[string]int{
 	"internal/timezone":           0,
 	"internal/hostlabels":         1,
 	"internal/nsenter":            1,
+	"internal/processes":          0,
 	"internal/rootproto":          1,
 	"cmd/internal/agentlink":      4,
 	"internal/version":            0,

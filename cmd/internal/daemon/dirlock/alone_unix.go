@@ -6,13 +6,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// alive reports whether a process exists.
-func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // alone keeps other processes of this program from removing locks in the directory of path.
 func alone(path string) (unlock func(), ok bool) {
