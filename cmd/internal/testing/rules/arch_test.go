@@ -87,6 +87,7 @@ var floors = map[string]int{
 	"cmd/internal/exposition":     1,
 	"cmd/internal/prom":           5, // answers from the series of pmproxy
 	"cmd/internal/prom/names":     0, // a mapping
+	"cmd/internal/prom/remote":    1, // a protocol
 	"cmd/internal/pytext":         0,
 	"internal/hashorder":          0,
 	"internal/pacing":             0,
