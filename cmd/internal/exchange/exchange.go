@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/exchange/export"
 	"github.com/go-pcp/pcp/cmd/internal/exchange/importcmd"
+	"github.com/go-pcp/pcp/cmd/internal/exchange/push"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
@@ -16,5 +17,6 @@ func Commands() []*cli.Command {
 		importcmd.SarCommand,
 		importcmd.IostatCommand,
 		importcmd.MRTGCommand,
+		push.Command,
 	}, export.Commands())
 }

@@ -14,8 +14,8 @@ const (
 	V2 Version = 2 // io.prometheus.write.v2.Request
 )
 
-// Stale is the value, as bits, that marks the end of a series (value.StaleNaN), and NaN the value of any other
-// number that is none (value.NormalNaN).
+// Bits of special values: Stale marks the end of a series (value.StaleNaN), NaN is any other value that is not a
+// number (value.NormalNaN).
 const (
 	Stale uint64 = 0x7ff0000000000002
 	NaN   uint64 = 0x7ff8000000000001

@@ -1,0 +1,398 @@
+package push
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/archive/replay"
+	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/pcptime"
+)
+
+// Command is pcp push.
+var Command = &cli.Command{
+	Name:     "push",
+	Group:    "Archives",
+	Summary:  "push archives to Prometheus or VictoriaMetrics",
+	Synopsis: "[options] --to URL archive...",
+	Doc: `Sends the values of archives to a database that accepts Prometheus remote write. Names and labels are those of
+/metrics. Counters are sent as recorded, whole numbers of 64 bits as floating-point numbers; strings and events are left
+out. A series ends with a stale marker where its instance vanishes or the recording was interrupted.
+
+With the values goes a series pcp_sent, the time up to which an archive is sent. The same command continues from there if
+it was interrupted, or if the archive has grown.`,
+	Examples: []cli.Example{
+		{Line: "pcp push --to http://localhost:8428 20261124", Text: "push an archive to VictoriaMetrics"},
+		{Line: "pcp push -n 20261124", Text: "count the values without sending them"},
+		{Line: "pcp push --to https://prom.example.com/api/v1/write --token ~/.push /var/log/pcp/pmlogger/www", Text: "push all archives of a host"},
+		{Line: "pcp push -S @10:00 -T @11:00 --to http://localhost:9090 20261124", Text: "push one hour"},
+	},
+	SeeAlso: []string{"pmlogger(1)", "pmproxy(1)", "pmlogpush(1)"},
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		cli.OptDebug,
+		{Long: "to", Arg: "URL", Help: "where to send: http://HOST:PORT, or the URL of a receiver"},
+		{Long: "query-url", Arg: "URL", Help: "where /api/v1/query is, if that does not follow from --to"},
+		{Short: 'n', Long: "dry-run", Help: "send nothing, print the counts"},
+		cli.OptStart,
+		cli.OptFinish,
+		cli.OptTimeZone,
+		cli.OptHostZone,
+		{Long: "resend", Help: "send all, without asking where the last push ended"},
+		{Long: "retry", Arg: "TIME", Help: "how long to repeat a failed request [5 minutes]"},
+		{Long: "protocol", Arg: "VERSION", Help: "version of remote write, 1 or 2 [as the server accepts]"},
+		cli.Heading("Connection options"),
+		{Long: "header", Arg: "NAME:VALUE", Help: "add a header to each request"},
+		{Long: "token", Arg: "FILE", Help: "authenticate with the bearer token in FILE"},
+		{Long: "user", Arg: "NAME", Help: "authenticate as a user, with --password"},
+		{Long: "password", Arg: "FILE", Help: "the password is in FILE"},
+		{Long: "ca", Arg: "FILE", Help: "trust the authorities in FILE, instead of those of the system"},
+		{Long: "cert", Arg: "FILE", Help: "show the certificate in FILE"},
+		{Long: "key", Arg: "FILE", Help: "the key of the certificate is in FILE"},
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	Run: run,
+}
+
+// settings are the options of this tool.
+type settings struct {
+	cfg         remote.Config
+	dry, resend bool
+	token       string
+	password    string
+	ca          string
+	cert, key   string
+}
+
+func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	switch opt.Long {
+	case "to":
+		set.cfg.URL = arg
+	case "query-url":
+		set.cfg.Query = arg
+	case "dry-run":
+		set.dry = true
+	case "resend":
+		set.resend = true
+	case "retry":
+		d, err := pcptime.ParseInterval(arg)
+		if err != nil || d <= 0 {
+			o.Usagef("--retry needs a time such as 30s or 10min")
+		}
+		set.cfg.Retry = d
+	case "protocol":
+		switch arg {
+		case "1", "1.0":
+			set.cfg.Version = remote.V1
+		case "2", "2.0":
+			set.cfg.Version = remote.V2
+		default:
+			o.Usagef("--protocol is 1 or 2")
+		}
+	case "header":
+		name, value, ok := strings.Cut(arg, ":")
+		name, value = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value)
+		switch {
+		case !ok || name == "" || strings.ContainsAny(name, " \r\n") || strings.ContainsAny(value, "\r\n"):
+			o.Usagef("--header needs NAME:VALUE")
+			return true
+		case name == "Authorization":
+			o.Usagef("--token and --user authenticate, with secrets in files")
+			return true
+		}
+		if set.cfg.Header == nil {
+			set.cfg.Header = make(http.Header)
+		}
+		set.cfg.Header.Add(name, value)
+	case "token":
+		set.token = arg
+	case "user":
+		set.cfg.User = arg
+	case "password":
+		set.password = arg
+	case "ca":
+		set.ca = arg
+	case "cert":
+		set.cert = arg
+	case "key":
+		set.key = arg
+	default:
+		return false
+	}
+	return true
+}
+
+// A job is an archive to send.
+type job struct {
+	a      *archive.Archive
+	follow bool // another archive of its host is after it
+}
+
+// jobs are archives in the order of time. They are the Archived of the time window.
+type jobs []*job
+
+// Label returns the label of the first archive.
+func (l jobs) Label() archive.Label { return l[0].a.Label() }
+
+// End returns the end of the last archive.
+func (l jobs) End() (last pcp.Timestamp, err error) {
+	for _, j := range l {
+		end, err := j.a.End()
+		if err != nil {
+			return last, err
+		}
+		if end.Compare(last) > 0 {
+			last = end
+		}
+	}
+	return last, nil
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	var set settings
+	o := source.Parse(env, cli.ParseConfig{Own: set.own, Later: true, Archives: true, Multi: true})
+	if !o.Errors() && !o.WantsVersion() && !o.WantsHelp() {
+		switch {
+		case len(o.Args) == 0:
+			o.Usagef("no archive specified")
+		case set.cfg.URL == "" && !set.dry:
+			o.Usagef("--to is needed, or -n")
+		case (set.cfg.User != "") != (set.password != ""):
+			o.Usagef("--user and --password belong together")
+		case set.key != "" && set.cert == "":
+			o.Usagef("--key needs --cert")
+		}
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	for _, path := range o.Args {
+		o.AddArchive(path)
+	}
+	o.End()
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	var client *remote.Client
+	var progress *cli.Progress
+	if !set.dry {
+		if err := set.secrets(); err != nil {
+			return env.Fatalf("%v", err)
+		}
+		set.cfg.UserAgent = "pcp-push/" + env.Version
+		set.cfg.Warn = func(err error, wait time.Duration) {
+			progress.Clear()
+			fmt.Fprintf(env.Stderr, "%s: %v; trying again in %v\n", env.ProgName(), err, wait.Round(100*time.Millisecond))
+		}
+		var err error
+		if client, err = remote.New(set.cfg); err != nil {
+			return env.Fatalf("%v", err)
+		}
+		defer client.Close()
+	}
+	list, closer, status := open(o)
+	defer closer()
+	if status != 0 {
+		return status
+	}
+	window, err := o.ArchiveWindow(list, o.ArchiveZone(list))
+	if err != nil {
+		return 1 // already reported
+	}
+	progress = cli.NewProgress(env, env.ProgName(), 0)
+	defer progress.Clear()
+	t := &target{Client: client, blind: set.resend, settle: settle}
+	var all []*sender
+	for _, j := range list {
+		s := &sender{
+			a: j.a, c: t, follow: j.follow, start: later(window.Start, j.a.Label().Start), finish: window.Finish,
+			progress: func(at int64) {
+				progress.SetTime(pcp.Timestamp{Sec: at / 1000, Nsec: int32(at%1000) * 1e6}, window.Start, window.Finish)
+			},
+		}
+		if s.start.Compare(s.finish) > 0 {
+			continue
+		}
+		err := s.run(ctx)
+		progress.Clear()
+		s.report(env.Stdout)
+		if ctx.Err() != nil {
+			return env.Fatalf("interrupted; the same command continues")
+		}
+		if err != nil {
+			return env.Fatalf("%s: %v", j.a.Path(), err)
+		}
+		if s.sum.rejected > 0 {
+			status = 1
+		}
+		all = append(all, s)
+	}
+	for _, s := range all {
+		missing, err := s.missing(ctx)
+		switch {
+		case err != nil:
+			return env.Fatalf("%v", err)
+		case missing:
+			status = env.Fatalf("%s: the server accepted the values and does not have them. Are they older than it keeps values?", s.a.Path())
+		}
+	}
+	return status
+}
+
+func later(a, b pcp.Timestamp) pcp.Timestamp {
+	if a.Compare(b) < 0 {
+		return b
+	}
+	return a
+}
+
+// open opens the archives of the arguments. If one cannot be opened, the status is not 0.
+func open(o *source.Options) (list jobs, closer func(), status int) {
+	var sets []*replay.Set
+	closer = func() {
+		for _, s := range sets {
+			s.Close()
+		}
+	}
+	for _, path := range o.Args {
+		s, err := replay.Open(path, replay.Options{Options: archive.Options{Debug: o.DebugLog()}})
+		if err != nil {
+			return nil, closer, o.CannotOpen(path, err)
+		}
+		sets = append(sets, s)
+		for _, a := range s.Archives() {
+			if slices.ContainsFunc(list, func(j *job) bool { return j.a.Path() == a.Path() }) {
+				continue
+			}
+			list = append(list, &job{a: a})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *job) int { return a.a.Label().Start.Compare(b.a.Label().Start) })
+	next := make(map[string]bool) // hosts of later archives
+	for _, j := range slices.Backward(list) {
+		host := j.a.Label().Host
+		j.follow = next[host]
+		next[host] = true
+	}
+	return list, closer, 0
+}
+
+// secrets reads the files of the options for connections.
+func (set *settings) secrets() error {
+	var err error
+	if set.token != "" {
+		if set.cfg.Token, err = secret(set.token); err != nil {
+			return err
+		}
+	}
+	if set.password != "" {
+		if set.cfg.Password, err = secret(set.password); err != nil {
+			return err
+		}
+	}
+	if set.ca == "" && set.cert == "" {
+		return nil
+	}
+	set.cfg.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	if set.ca != "" {
+		b, err := os.ReadFile(set.ca)
+		if err != nil {
+			return err
+		}
+		set.cfg.TLS.RootCAs = x509.NewCertPool()
+		if !set.cfg.TLS.RootCAs.AppendCertsFromPEM(b) {
+			return fmt.Errorf("%s: no certificate in it", set.ca)
+		}
+	}
+	if set.cert != "" {
+		pair, err := tls.LoadX509KeyPair(set.cert, cmp.Or(set.key, set.cert))
+		if err != nil {
+			return fmt.Errorf("%s: %w", set.cert, err)
+		}
+		set.cfg.TLS.Certificates = []tls.Certificate{pair}
+	}
+	return nil
+}
+
+// maxSecret limits the file of a secret.
+const maxSecret = 64 << 10
+
+// secret reads the first line of a file.
+func secret(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret))
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	text := strings.TrimSpace(string(line))
+	if text == "" {
+		return "", fmt.Errorf("%s: the first line is empty", path)
+	}
+	for _, c := range []byte(text) {
+		if c < ' ' || c == 0x7f {
+			return "", errors.New(path + ": not a line of text")
+		}
+	}
+	return text, nil
+}
+
+// report prints the counts of an archive: sent, rejected and left out.
+func (s *sender) report(w io.Writer) {
+	name, did := s.a.Path(), "sent"
+	if s.c.Client == nil {
+		did = "to send"
+	}
+	fmt.Fprintf(w, "%s: %s %s of %s in %s", name, did, count(s.sum.samples, "sample"), count(s.sum.series, "series"), count(s.sum.requests, "request"))
+	if s.c.Client != nil {
+		fmt.Fprintf(w, ", %s", cli.Bytes(int64(s.sum.bytes)))
+	}
+	fmt.Fprintln(w)
+	for _, reason := range slices.Sorted(maps.Keys(s.sum.reasons)) {
+		fmt.Fprintf(w, "%s: rejected %s: %s\n", name, count(s.sum.reasons[reason], "sample"), reason)
+	}
+	for _, l := range []struct {
+		n          int
+		what, text string
+	}{
+		{s.left.metrics, "metric", "without numbers"},
+		{s.left.collisions, "name", "that another metric has in Prometheus"},
+		{s.left.nameless, "instance", "without a name"},
+		{s.left.twins, "instance", "with the labels of another one"},
+		{s.left.values, "value", "not readable, or within a millisecond of another one"},
+	} {
+		if l.n > 0 {
+			fmt.Fprintf(w, "%s: left out %s %s\n", name, count(l.n, l.what), l.text)
+		}
+	}
+}
+
+// count returns a number of things.
+func count(n int, what string) string {
+	if n != 1 && what != "series" {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

@@ -1,0 +1,639 @@
+package push
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/maphash"
+	"io"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/prom/names"
+	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
+	"github.com/go-pcp/pcp/internal/valueset"
+)
+
+// A reader turns the records of an archive into windows.
+type reader struct {
+	a      *archive.Archive
+	meta   *archive.Meta
+	start  pcp.Timestamp // of the part to send
+	finish pcp.Timestamp
+	follow bool     // another archive of the host follows: a mark belongs after the last record
+	from   position // where to continue
+
+	metrics map[pcp.PMID]*metric
+	plans   [archive.MaxLayouts + 1][]*metric // of the sets of a record, by layout
+	taken   map[string]bool                   // names of families
+	indoms  map[pcp.InDom]*indom
+	live    map[string]*series // by key
+	dead    []*series          // those of live whose end is marked
+	epochs  []pcp.Timestamp    // when labels change, except those of instances
+	epoch   int                // number of them that have passed
+
+	seed maphash.Seed
+	sent map[uint64]bool // hashes of the keys of all series
+
+	w    *window
+	warm bool // the record was sent before
+	out  func(*window) (*window, error)
+	left leftOut
+	sum  readSum
+}
+
+// leftOut counts the values that are not sent, and their reasons.
+type leftOut struct {
+	metrics    int // without numbers
+	collisions int // names of metrics that another metric has in Prometheus
+	nameless   int // instances without a name
+	twins      int // instances with the labels of another one
+	values     int // that cannot be read, or of the same millisecond as one before
+}
+
+// readSum counts series and samples.
+type readSum struct{ series, samples, stale int }
+
+// A metric is a metric of the archive.
+type metric struct {
+	desc     pcp.Desc
+	families []*remote.Family // one for each name
+	in       *indom           // nil for a single value
+	version  int              // of its labels and names
+	list     []*member        // the instances of the last set, in its order
+	all      map[int32]*member
+}
+
+// A member is an instance of a metric that has values.
+type member struct {
+	inst     int32
+	name     string
+	own      string    // labels of the instance
+	series   *series   // nil: not sent
+	more     []*series // for further names of the metric
+	last     int64     // time of its last value
+	gap      int64     // between its last two values, 0 if it had one
+	seen     bool      // in the set under way
+	labelled int       // epoch of its labels
+}
+
+// An indom is an instance domain at the time of the record.
+type indom struct {
+	id      pcp.InDom
+	next    func() (archive.InDomRecord, bool)
+	stop    func()
+	ahead   archive.InDomRecord // the next record, if more
+	more    bool
+	insts   []pcp.Instance
+	own     []pcp.LabelSet // labels of instances
+	byInst  map[int32]*pcp.LabelSet
+	version int
+}
+
+func newReader(a *archive.Archive, start, finish pcp.Timestamp, follow bool, from position, out func(*window) (*window, error)) *reader {
+	r := &reader{
+		a: a, meta: a.Meta(), start: start, finish: finish, follow: follow, from: from, out: out,
+		metrics: make(map[pcp.PMID]*metric), taken: make(map[string]bool), indoms: make(map[pcp.InDom]*indom), live: make(map[string]*series),
+		seed: maphash.MakeSeed(), sent: make(map[uint64]bool),
+	}
+	for _, l := range r.meta.LabelRecords() {
+		if l.Level != pcp.LabelInstances && (len(r.epochs) == 0 || r.epochs[len(r.epochs)-1] != l.Time) {
+			r.epochs = append(r.epochs, l.Time)
+		}
+	}
+	return r
+}
+
+// millis returns a time in milliseconds.
+func millis(t pcp.Timestamp) int64 { return t.Sec*1000 + int64(t.Nsec)/1e6 }
+
+// read reads the archive. It starts with the window w.
+func (r *reader) read(ctx context.Context, w *window) error {
+	defer func() {
+		for _, in := range r.indoms {
+			in.stop()
+		}
+	}()
+	r.w = w
+	w.reset(r.from.sent)
+	in := archive.NewScanner(r.a)
+	defer in.Close()
+	if err := in.Seek(r.start); err != nil {
+		return err
+	}
+	last := r.start
+	for n := 0; ; n++ {
+		if n%64 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		rec, err := in.Next()
+		if err != nil {
+			end := errors.Is(err, io.EOF)
+			if ferr := r.end(end); ferr != nil || end {
+				return ferr
+			}
+			return err // the values before the damage are sent
+		}
+		if rec.Time.Compare(last) < 0 {
+			continue // before the start, or back in time
+		}
+		if rec.Time.Compare(r.finish) > 0 {
+			return r.end(false)
+		}
+		last = rec.Time
+		if err := r.begin(millis(rec.Time)); err != nil {
+			return err
+		}
+		r.take(rec)
+		if r.warm {
+			r.bury()
+		}
+	}
+}
+
+// end sends the last window. If all of the archive was read and another one follows, there is a mark between the two.
+func (r *reader) end(all bool) error {
+	if all && r.follow {
+		if end, err := r.a.End(); err == nil {
+			at := end.Add(archive.MarkGap)
+			if err := r.begin(millis(at)); err != nil {
+				return err
+			}
+			r.mark(millis(at))
+		}
+	}
+	return r.flush()
+}
+
+// begin prepares for a record: it sends the window if that ends before it.
+func (r *reader) begin(at int64) error {
+	r.warm = at <= r.from.sent
+	if r.warm {
+		return nil
+	}
+	if w := r.w; at > w.end && w.end != noTime {
+		open := r.from.end != noTime && w.after == r.from.sent // a window of which a part was sent
+		if open && at > r.from.end || !open && w.complete(at) {
+			if err := r.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if r.w.first == noTime {
+		r.w.first = at
+	}
+	r.w.end = max(r.w.end, at)
+	return nil
+}
+
+// flush sends the window.
+func (r *reader) flush() error {
+	w := r.w
+	if w.end == noTime || len(w.samples) == 0 {
+		return nil
+	}
+	for _, s := range w.list {
+		if !s.sent {
+			s.sent = true
+			r.sent[maphash.String(r.seed, s.key)] = true // an instance may come back
+		}
+	}
+	r.sum.series = len(r.sent)
+	r.sum.samples += len(w.samples)
+	end := w.end
+	next, err := r.out(w)
+	if err != nil {
+		return err
+	}
+	for _, s := range w.list {
+		s.window = nil
+	}
+	next.reset(end)
+	r.w = next
+	r.bury()
+	return nil
+}
+
+// bury forgets the series whose end is marked.
+func (r *reader) bury() {
+	for _, s := range r.dead {
+		if s.dead {
+			delete(r.live, s.key)
+		}
+	}
+	r.dead = r.dead[:0]
+}
+
+// take adds the values of a record.
+func (r *reader) take(rec *archive.Record) {
+	at := millis(rec.Time)
+	if len(rec.Sets) == 0 {
+		r.mark(at)
+		return
+	}
+	for r.epoch < len(r.epochs) && r.epochs[r.epoch].Compare(rec.Time) <= 0 {
+		r.epoch++
+	}
+	plan := r.plans[rec.Layout]
+	if rec.Layout == 0 || plan == nil {
+		plan = plan[:0]
+		for i := range rec.Sets {
+			plan = append(plan, r.metric(rec.Sets[i].PMID))
+		}
+		r.plans[rec.Layout] = plan
+	}
+	for i := range rec.Sets {
+		if m := plan[i]; m != nil {
+			r.set(m, rec, &rec.Sets[i], at)
+		}
+	}
+}
+
+// set adds the values of a metric.
+func (r *reader) set(m *metric, rec *archive.Record, set *archive.Set, at int64) {
+	pairs := rec.Values(set)
+	version := r.epoch
+	if m.in != nil {
+		r.advance(m.in, rec.Time)
+		version += m.in.version
+	}
+	if version != m.version || len(m.all) != set.Len || !m.same(pairs) {
+		r.arrange(m, rec, pairs, at)
+		m.version = version
+	}
+	one, four, eight := false, false, false
+	switch t := m.desc.Type; {
+	case set.ValFmt == pcp.ValInSitu:
+		four = t == pcp.Type32 || t == pcp.TypeU32 || t == pcp.TypeFloat
+	case set.Head != 0 && set.Head == valueset.Head(t, valueset.BlockHead+8):
+		eight = t == pcp.Type64 || t == pcp.TypeU64 || t == pcp.TypeDouble
+	default:
+		one = true
+	}
+	for j, b := range m.list {
+		if b.series == nil {
+			continue
+		}
+		var v float64
+		switch {
+		case four:
+			v = number(m.desc.Type, uint64(binary.BigEndian.Uint32(pairs[8*j+4:])))
+		case eight:
+			v = number(m.desc.Type, binary.BigEndian.Uint64(rec.Body[set.Blocks+(valueset.BlockHead+8)*j+valueset.BlockHead:]))
+		default:
+			var ok bool
+			if v, ok = block(m.desc.Type, rec.Body, binary.BigEndian.Uint32(pairs[8*j+4:])); !one || !ok {
+				r.left.values++
+				continue
+			}
+		}
+		if b.last != at {
+			b.gap, b.last = at-b.last, at
+		}
+		bits := remote.Number(v)
+		r.put(b.series, at, bits)
+		for _, s := range b.more {
+			r.put(s, at, bits)
+		}
+	}
+}
+
+// number converts the bits of a value of a numeric type.
+func number(t pcp.Type, bits uint64) float64 {
+	switch t {
+	case pcp.Type32:
+		return float64(int32(bits))
+	case pcp.TypeU32:
+		return float64(uint32(bits))
+	case pcp.Type64:
+		return float64(int64(bits))
+	case pcp.TypeU64:
+		return float64(bits)
+	case pcp.TypeFloat:
+		return float64(math.Float32frombits(uint32(bits)))
+	}
+	return math.Float64frombits(bits)
+}
+
+// block reads a value that is in a block, of which old archives may not have the type.
+func block(t pcp.Type, body []byte, word uint32) (float64, bool) {
+	var v pcp.Value
+	if err := valueset.DecodeValue(&v, body, word); err != nil {
+		return 0, false
+	}
+	if v = archive.Retype(v, t); v.Type() != t {
+		return 0, false
+	}
+	switch t {
+	case pcp.Type32, pcp.Type64:
+		return float64(v.Int64()), true
+	case pcp.TypeU32, pcp.TypeU64:
+		return float64(v.Uint64()), true
+	}
+	return v.Double(), true
+}
+
+// put adds a sample of a series.
+func (r *reader) put(s *series, at int64, bits uint64) {
+	if at <= s.last && s.any {
+		if !r.warm {
+			r.left.values++
+		}
+		return
+	}
+	s.last, s.any = at, true
+	if !r.warm {
+		r.w.add(s, at, bits)
+	}
+}
+
+// same reports whether values are those of the instances of the last set, in their order.
+func (m *metric) same(pairs []byte) bool {
+	if len(m.list) != len(pairs)/8 {
+		return false
+	}
+	if m.in == nil {
+		return true // whatever the instance of a single value is
+	}
+	for _, b := range m.list {
+		if int32(binary.BigEndian.Uint32(pairs)) != b.inst {
+			return false
+		}
+		pairs = pairs[8:]
+	}
+	return true
+}
+
+// arrange prepares the instances of a metric for the values of a set, and ends the series of those that have vanished.
+func (r *reader) arrange(m *metric, rec *archive.Record, pairs []byte, at int64) {
+	m.list = m.list[:0]
+	sets := []pcp.LabelSet(nil)
+	for ; len(pairs) >= 8; pairs = pairs[8:] {
+		inst := int32(binary.BigEndian.Uint32(pairs))
+		if m.in == nil {
+			inst = pcp.InNull
+		}
+		name, own, ok := r.instance(m, inst)
+		b := m.all[inst]
+		if b == nil || b.name != name || b.labelled != r.epoch || own == nil && b.own != "" || own != nil && b.own != own.JSON {
+			if sets == nil {
+				sets = r.labels(m.desc, rec.Time)
+			}
+			old := b
+			if old != nil {
+				old.kill()
+			}
+			b = r.member(m, inst, name, own, sets, ok)
+			b.last = at
+			if old != nil {
+				b.last, b.gap = old.last, old.gap
+				r.replace(old, at)
+			}
+			m.all[inst] = b
+		}
+		b.seen = true
+		m.list = append(m.list, b)
+	}
+	if len(m.all) == len(m.list) {
+		for _, b := range m.list {
+			b.seen = false
+		}
+		return
+	}
+	var gone []int32
+	for inst, b := range m.all {
+		// An archive may have groups of a metric's instances in different records.
+		if !b.seen && (b.gap == 0 || at-b.last >= b.gap-b.gap/4) {
+			gone = append(gone, inst)
+		}
+		b.seen = false
+	}
+	r.drop(m, gone, at)
+}
+
+// instance returns the name of an instance, and its labels.
+func (r *reader) instance(m *metric, inst int32) (name string, own *pcp.LabelSet, ok bool) {
+	if m.in == nil {
+		return "", nil, true
+	}
+	byInst := func(i pcp.Instance, inst int32) int { return int(int64(i.Inst) - int64(inst)) }
+	if i, found := slices.BinarySearchFunc(m.in.insts, inst, byInst); found {
+		name, ok = m.in.insts[i].Name, true
+	} else {
+		name, ok = r.meta.LastName(m.desc.InDom, inst)
+	}
+	return name, m.in.byInst[inst], ok && name != ""
+}
+
+// labels returns the labels of a metric, without those of instances.
+func (r *reader) labels(d pcp.Desc, at pcp.Timestamp) []pcp.LabelSet {
+	sets, known := r.meta.LookupLabels(pcp.LabelContext, uint32(pcp.PMIDNull), at)
+	if !known {
+		// The only label of an archive without labels.
+		if set, err := pcp.StringLabels(pcp.LabelContext, "hostname", r.a.Label().Host); err == nil {
+			sets = []pcp.LabelSet{set}
+		}
+	}
+	sets = slices.Clone(sets)
+	for _, l := range []struct {
+		level pcp.LabelFlags
+		ident uint32
+	}{
+		{pcp.LabelDomain, uint32(d.PMID.Domain())},
+		{pcp.LabelInDom, uint32(d.InDom)},
+		{pcp.LabelCluster, uint32(d.PMID) &^ 0x3ff},
+		{pcp.LabelItem, uint32(d.PMID)},
+	} {
+		if l.level == pcp.LabelInDom && d.InDom == pcp.InDomNull {
+			continue
+		}
+		more, _ := r.meta.LookupLabels(l.level, l.ident, at)
+		sets = append(sets, more...)
+	}
+	return sets
+}
+
+// member makes a member with its series.
+func (r *reader) member(m *metric, inst int32, name string, own *pcp.LabelSet, sets []pcp.LabelSet, ok bool) *member {
+	b := &member{inst: inst, name: name, labelled: r.epoch}
+	if own != nil {
+		b.own = own.JSON
+	}
+	if !ok {
+		r.left.nameless++
+		return b
+	}
+	pairs := names.Merge(sets, own, inst, name, names.Label)
+	for i, f := range m.families {
+		s := r.series(f, pairs)
+		if i == 0 {
+			b.series = s
+		} else if s != nil {
+			b.more = append(b.more, s)
+		}
+	}
+	return b
+}
+
+// series returns a series, or nil if another instance has it.
+func (r *reader) series(f *remote.Family, pairs []names.Pair) *series {
+	labels := make([]remote.Label, 1, len(pairs)+1)
+	labels[0] = remote.Label{Name: "__name__", Value: f.Name}
+	for _, p := range pairs {
+		if v := p.Text(); v != "" && p.Name != "" && p.Name != "__name__" {
+			labels = append(labels, remote.Label{Name: p.Name, Value: v})
+		}
+	}
+	slices.SortFunc(labels, func(a, b remote.Label) int { return strings.Compare(a.Name, b.Name) })
+	var key strings.Builder
+	for _, l := range labels {
+		key.WriteString(l.Name)
+		key.WriteByte(0xff) // in no UTF-8
+		key.WriteString(l.Value)
+		key.WriteByte(0xff)
+	}
+	if s := r.live[key.String()]; s != nil {
+		if !s.dead {
+			r.left.twins++
+			return nil
+		}
+		s.dead = false
+		return s
+	}
+	s := &series{Series: remote.Series{Labels: labels, Family: f}, key: key.String(), bytes: key.Len() + labelBytes*len(labels)}
+	r.live[s.key] = s
+	return s
+}
+
+// kill marks the end of the series of a member. A new member with the same labels revives them.
+func (b *member) kill() {
+	if b.series != nil {
+		b.series.dead = true
+	}
+	for _, s := range b.more {
+		s.dead = true
+	}
+}
+
+// replace ends the series of a member that another one has not revived.
+func (r *reader) replace(old *member, at int64) {
+	if s := old.series; s != nil && s.dead {
+		r.endSeries(s, at)
+	}
+	for _, s := range old.more {
+		if s.dead {
+			r.endSeries(s, at)
+		}
+	}
+}
+
+// retire ends the series of a member.
+func (r *reader) retire(b *member, at int64) {
+	b.kill()
+	r.replace(b, at)
+}
+
+// endSeries marks the end of a series that is dead.
+func (r *reader) endSeries(s *series, at int64) {
+	if s.any && at > s.last {
+		r.put(s, at, remote.Stale)
+		if !r.warm {
+			r.sum.stale++
+		}
+	}
+	r.dead = append(r.dead, s)
+}
+
+// mark ends all series: values before and after a mark are unrelated.
+func (r *reader) mark(at int64) {
+	ids := make([]pcp.PMID, 0, len(r.metrics))
+	for id, m := range r.metrics {
+		if m != nil && len(m.all) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		m := r.metrics[id]
+		r.drop(m, slices.Collect(maps.Keys(m.all)), at)
+		m.list = m.list[:0]
+	}
+}
+
+// drop retires instances of a metric, in an order that does not depend on chance.
+func (r *reader) drop(m *metric, insts []int32, at int64) {
+	slices.Sort(insts)
+	for _, inst := range insts {
+		r.retire(m.all[inst], at)
+		delete(m.all, inst)
+	}
+}
+
+// metric returns the metric of a set, nil if it is not sent.
+func (r *reader) metric(id pcp.PMID) *metric {
+	m, known := r.metrics[id]
+	if known {
+		return m
+	}
+	r.metrics[id] = nil
+	d, err := r.meta.Desc(id)
+	if err != nil || !names.Numeric(&d) {
+		r.left.metrics++
+		return nil
+	}
+	m = &metric{desc: d, all: make(map[int32]*member), version: -1}
+	help, _ := r.meta.Text(pcp.TextPMID|pcp.TextOneLine, uint32(id)) // not every metric has a text
+	for _, name := range r.meta.Names(id) {
+		f := &remote.Family{Name: names.Metric(name), Counter: names.Type(&d) == "counter", Help: strings.ToValidUTF8(help, "\ufffd"), Unit: names.Unit(d.Units)}
+		if r.taken[f.Name] {
+			r.left.collisions++
+			continue
+		}
+		r.taken[f.Name] = true
+		m.families = append(m.families, f)
+	}
+	if len(m.families) == 0 {
+		return nil
+	}
+	if d.InDom != pcp.InDomNull {
+		m.in = r.indom(d.InDom)
+	}
+	r.metrics[id] = m
+	return m
+}
+
+func (r *reader) indom(id pcp.InDom) *indom {
+	in := r.indoms[id]
+	if in != nil {
+		return in
+	}
+	in = &indom{id: id}
+	in.next, in.stop = iter.Pull(r.meta.History(id))
+	in.ahead, in.more = in.next()
+	r.indoms[id] = in
+	return in
+}
+
+// advance moves an instance domain to a time.
+func (r *reader) advance(in *indom, at pcp.Timestamp) {
+	for in.more && in.ahead.Time.Compare(at) <= 0 {
+		in.insts = append(in.insts[:0], in.ahead.Instances...)
+		in.version++
+		in.ahead, in.more = in.next()
+	}
+	own, _ := r.meta.LookupLabels(pcp.LabelInstances, uint32(in.id), at)
+	if len(own) != len(in.own) || len(own) > 0 && &own[0] != &in.own[0] {
+		in.own, in.byInst = own, make(map[int32]*pcp.LabelSet, len(own))
+		for i := range own {
+			if own[i].Err == 0 && len(own[i].Index) > 0 {
+				in.byInst[own[i].Inst] = &own[i]
+			}
+		}
+		in.version++
+	}
+}
