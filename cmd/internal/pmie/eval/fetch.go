@@ -115,7 +115,11 @@ func (ev *Evaluator) fetchOne(x *Cell) (latest float64) {
 			x.missing(i)
 			return 0
 		}
-		x.take(m, 0, 1, i)
+		if x.Nums != nil {
+			x.Nums[x.Samples[0].at+i] = m.from.numbers()[0]
+		} else {
+			x.take(m, 0, 1, i)
+		}
 		if rates {
 			ev.makeRates(x, m, i, min(1, len(m.Last)))
 		}
