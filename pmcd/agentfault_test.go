@@ -191,7 +191,7 @@ func TestAgentThatIsReady(t *testing.T) {
 	if e, ok := cl.receive().(*wire.Error); !ok || e.Code >= 0 {
 		t.Errorf("a request gets %+v", e)
 	}
-	s.Log.waitFor(t, "agent said twice")
+	s.Log.waitFor(t, "agent reported twice")
 }
 
 // TestAgentThatIsBusy has an agent refuse requests for a while.

@@ -88,7 +88,7 @@ func (c *client) credentials(body []byte) error {
 	const known = wire.FeatureSecure | wire.FeatureSecureAck | wire.FeatureCompress | wire.FeatureAuth |
 		wire.FeatureCredsReqd | wire.FeatureCertReqd | wire.FeatureContainer
 	if odd := wanted &^ known; odd != 0 {
-		return c.refuse(fmt.Errorf("client wants %v, which is nobody's to want: %w", odd, pcp.ErrIPC))
+		return c.refuse(fmt.Errorf("client wants %v, which no client can request: %w", odd, pcp.ErrIPC))
 	}
 	if wanted&wire.FeatureCompress != 0 {
 		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", wire.FeatureCompress, -pcp.Error(syscall.EOPNOTSUPP)))

@@ -163,7 +163,7 @@ func (s *session) run(ctx context.Context) error {
 			return fmt.Errorf("answering a request: %w", err)
 		}
 		if s.finished() {
-			s.log.Info("agent ends as it was told to")
+			s.log.Info("agent ends on request")
 			return nil
 		}
 	}

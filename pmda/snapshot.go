@@ -173,7 +173,7 @@ func (s *Snapshot[T]) failed(err error) {
 	s.err = err
 	s.mu.Unlock()
 	if was == nil {
-		s.opts.Log.Warn("source cannot be read; what was read before is used until it is too old", "err", err)
+		s.opts.Log.Warn("source cannot be read; the last reading is used until it is too old", "err", err)
 	}
 }
 

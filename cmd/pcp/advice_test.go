@@ -194,7 +194,7 @@ func TestNoRight(t *testing.T) {
 	address := net.JoinHostPort("localhost", port)
 	for _, name := range slices.Sorted(maps.Keys(lines)) {
 		want := fmt.Sprintf("pcp %s: the collector at %s does not know the user of this command, and so does not let it see or change all that was asked for: single processes, for example.\n"+
-			"Its socket tells it who asks: use -h %s\n", name, address, socket)
+			"It knows the users of its socket: use -h %s\n", name, address, socket)
 		got := outcomeOf(t, dir, append(vars, "PCP_HOST="+address), "pcp", slices.Concat([]string{name}, lines[name])...)
 		if !strings.HasSuffix(got.err, want) {
 			t.Errorf("pcp %s: %q\ndoes not end in %q", name, got.err, want)

@@ -84,7 +84,7 @@ func (k *collector) process(ctx context.Context) (t pcp.Timestamp, pid uint64, s
 }
 
 // errChanged is the error of a recorder whose metrics have changed.
-var errChanged = errors.New("metrics are not what they were before the collector changed")
+var errChanged = errors.New("metrics changed with the collector")
 
 // validate checks that the metrics of all tasks are unchanged, when the
 // collector or one of its agents has restarted.

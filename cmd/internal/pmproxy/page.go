@@ -110,7 +110,7 @@ func (p *pageAccess) knows(r *http.Request) bool {
 	return same(value, p.value) && same(r.Header.Get(PageHeader), p.key)
 }
 
-var errBadToken = errors.New("that is not the token of this page, which may have started anew since: open the address that it prints now")
+var errBadToken = errors.New("that is not the token of this page, which may have been restarted: open the address that it prints now")
 
 // page answers a browser that presents its token or asks whether it is recognised.
 func (w *web) page(c *conn, out *response, r *http.Request) {

@@ -75,7 +75,7 @@ func (h *host) notCounted() *regexp.Regexp {
 	}
 	re, err := regexp.CompilePOSIX(text.String())
 	if err != nil {
-		h.log.Warn("interfaces.conf is not understood, network.all leaves out what it does by default", "err", err)
+		h.log.Warn("interfaces.conf is invalid, network.all uses its defaults", "err", err)
 		return byDefault
 	}
 	return re

@@ -13,7 +13,7 @@ import (
 // Builtin describes the agent.
 func Builtin() builtin.Spec {
 	allAccess := pmda.Option{Short: 'A', Long: "no-access-checks", Help: "give all clients what the agent can read (insecure)"}
-	threads := pmda.Option{Short: 'L', Long: "with-threads", Help: "list threads beside processes"}
+	threads := pmda.Option{Short: 'L', Long: "with-threads", Help: "also list threads"}
 	group := pmda.Option{Short: 'r', Long: "from-cgroup", Arg: "NAME", Help: "list the processes of one control group only, by its path"}
 	return builtin.Spec{
 		Name: "proc", Domain: Domain,

@@ -212,7 +212,7 @@ func (s *Server) serve(ctx context.Context, nc *net.UnixConn) {
 func (s *Server) answer(ctx context.Context, conn *rootproto.Conn, b []byte, sender *rootproto.Cred) error {
 	// The client may have become another user in the meantime.
 	if sender == nil {
-		return errors.New("request does not say who sent it")
+		return errors.New("request without credentials of its sender")
 	}
 	h, err := rootproto.DecodeHeader(b)
 	if err != nil {

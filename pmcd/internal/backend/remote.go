@@ -193,17 +193,17 @@ func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (w
 	switch e.Code {
 	case pcp.ErrPMDANotReady:
 		if r.ag.notReady.Swap(true) {
-			return h, nil, broken(pcp.ErrIPC, "agent said twice that it is not ready")
+			return h, nil, broken(pcp.ErrIPC, "agent reported twice that it is not ready")
 		}
 		r.waiting.Go(r.awaitReady)
 		return h, nil, pcp.ErrAgain
 	case pcp.ErrPMDAReady:
 		if r.toldReady {
-			return h, nil, broken(pcp.ErrIPC, "agent said twice that it is ready when it was")
+			return h, nil, broken(pcp.ErrIPC, "agent reported twice that it is ready")
 		}
 		// An agent made for the word notready reports this unasked.
 		r.toldReady, r.answers = true, before // it does not answer the request
-		r.h.Log.Warn("agent says that it is ready, which its line of pmcd.conf does not expect: add the word notready behind binary", "agent", r.ag.Name())
+		r.h.Log.Warn("agent reports that it is ready, which its line of pmcd.conf does not expect: add the word notready behind binary", "agent", r.ag.Name())
 		h, body, err = r.receive()
 		return r.answered(t, h, body, err)
 	}

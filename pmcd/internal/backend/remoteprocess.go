@@ -56,7 +56,7 @@ func (r *remote) DropClosed() {
 		return
 	}
 	if r.conn.SetReadDeadline(time.Time{}) == nil && readable(conn) {
-		r.dropLocked(errors.New("agent closed its connection, or sent what it was not asked for"))
+		r.dropLocked(errors.New("agent closed its connection, or sent an unexpected message"))
 	}
 }
 

@@ -147,7 +147,7 @@ func (l *Launcher) ending(pid int) (ending, error) {
 			continue
 		case one < 0, time.Now().After(until):
 			// C's helper loses some: it also asks for them itself.
-			return ending{}, errors.New("root helper does not tell")
+			return ending{}, errors.New("root helper does not report the status")
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 var optFiles = cli.Option{Long: "files", Arg: "DIR", Help: "where the agent's names are, NAME.pmns, and its views and templates, *.pmchart, *.pmlogconf and *.pmieconf"}
 
-var optReload = cli.Option{Long: "reload", Help: "tell the running collector, with a SIGHUP"}
+var optReload = cli.Option{Long: "reload", Help: "signal the running collector with SIGHUP"}
 
 var enableCommand = &cli.Command{
 	Name:     "agent enable",
@@ -31,8 +31,8 @@ var enableCommand = &cli.Command{
 		cli.Heading("Options"),
 		optConfig,
 		{Long: "domain", Arg: "N", Help: "the agent's domain [default that of the command's -d, or the agent's own]"},
-		{Long: "notready", Help: "the agent says itself when it takes requests"},
-		{Long: "socket", Arg: "inet:PORT|ipv6:PORT|unix:PATH", Help: "where the agent listens, which the command's arguments must say, too"},
+		{Long: "notready", Help: "the agent reports when it is ready for requests"},
+		{Long: "socket", Arg: "inet:PORT|ipv6:PORT|unix:PATH", Help: "where the agent listens; also give it in the command's arguments"},
 		optFiles,
 		optReload,
 		cli.OptVersion,
@@ -274,7 +274,7 @@ func (e *edit) tell(env *cli.Env) int {
 		err = hangup.Collector(filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.pid"))
 	}
 	if err != nil {
-		return env.Fatalf("the file is changed, but the collector was not told: %s", cli.FileErrText(err))
+		return env.Fatalf("the file is changed, but the collector was not signalled: %s", cli.FileErrText(err))
 	}
 	return 0
 }

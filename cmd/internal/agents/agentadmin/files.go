@@ -124,7 +124,7 @@ func agentNames(env *cli.Env, dir, name string, domain int) (*pmns.Tree, error) 
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !pmns.ValidName(name) {
-			return nil, fmt.Errorf("%q cannot be the name of a metric, and there is no %s that says how metrics are called", name, path)
+			return nil, fmt.Errorf("%q cannot be the name of a metric, and there is no %s with the names of the metrics", name, path)
 		}
 		return pmns.Parse(strings.NewReader(fmt.Sprintf("root {\n\t%s\t%d:*:*\n}\n", name, domain)), path, true)
 	}

@@ -38,7 +38,7 @@ var GenerateCommand = &cli.Command{
 		{Short: 'o', Arg: "DIR", Help: "where it is written [./generated]"},
 		{Short: 's', Arg: "STDPMID", Help: "file with the numbers of domains [$PCP_VAR_DIR/pmns/stdpmid]"},
 		{Short: 't', Arg: "TOPDIR", Help: "build with the checkout of this software in TOPDIR"},
-		{Short: 'v', Help: "say what is written"},
+		{Short: 'v', Help: "print the names of written files"},
 		{Short: '?', Long: "help", Help: "show this usage message and exit"},
 	},
 	Doc: `The configuration is as for genpmda of the C implementation: groups of names as in a name space, and
@@ -159,17 +159,17 @@ func domainIn(path string, given bool, name string) (int, error) {
 		if n, ok := stdpmid.Number(name); ok {
 			return n, nil
 		}
-		return 0, fmt.Errorf("there is no domain %s; say it with -D", name)
+		return 0, fmt.Errorf("there is no domain %s; set it with -D", name)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w; say the domain with -D", err)
+		return 0, fmt.Errorf("%w; set the domain with -D", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if w := strings.Fields(line); len(w) >= 3 && w[0] == "#define" && w[1] == name {
 			return strconv.Atoi(w[2])
 		}
 	}
-	return 0, fmt.Errorf("%s: there is no domain %s; say it with -D", path, name)
+	return 0, fmt.Errorf("%s: there is no domain %s; set it with -D", path, name)
 }
 
 // A generator generates an agent from a configuration.

@@ -95,15 +95,15 @@ func TestGenerate(t *testing.T) {
 	t.Setenv("PCP_VAR_DIR", work) // has no name space
 	for _, test := range []struct{ args, want string }{
 		{"-i linux -n cellar -c " + conf, `pmid "CELLAR:DOOR:0" is not LINUX:CLUSTER:ITEM`},
-		{"-i cellar -c " + conf, "there is no domain CELLAR; say it with -D"},
+		{"-i cellar -c " + conf, "there is no domain CELLAR; set it with -D"},
 		{"-i cellar", "Usage: genpmda "},
 		{"-q", "invalid option"},
 		{"-?", "Usage: genpmda "},
 		{"-D x -i cellar -c " + conf, "-D x: not the number of a domain"},
 		{"-i cellar -c " + work + "/nosuch", "nosuch: No such file or directory"},
 		{"-i nobody -n cellar -s " + std + " -c " + conf, `pmid "CELLAR:DOOR:0" is not NOBODY:CLUSTER:ITEM`},
-		{"-i cellar -s " + conf + " -c " + conf, "there is no domain CELLAR; say it with -D"},
-		{"-i cellar -s " + work + "/nosuch -c " + conf, "say the domain with -D"},
+		{"-i cellar -s " + conf + " -c " + conf, "there is no domain CELLAR; set it with -D"},
+		{"-i cellar -s " + work + "/nosuch -c " + conf, "set the domain with -D"},
 		{"-i cellar -D 60 -c " + conf, "domain 60 is that of agent linux"},
 		{"-i cellar -D 401 -t " + work + " -c " + conf, "go.mod"},
 	} {

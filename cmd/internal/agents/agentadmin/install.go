@@ -475,7 +475,7 @@ func (p *procedure) tell(ctx context.Context) (running bool, err error) {
 		return false, nil
 	}
 	if err := hangup.Collector(filepath.Join(p.cfg.Get("PCP_RUN_DIR"), "pmcd.pid")); err != nil {
-		return true, fmt.Errorf("the collector was not told: %w", err)
+		return true, fmt.Errorf("the collector was not signalled: %w", err)
 	}
 	for try := 0; try < tellTries; try++ {
 		if n, err := p.hangups(ctx); err == nil && n > before {
@@ -485,7 +485,7 @@ func (p *procedure) tell(ctx context.Context) (running bool, err error) {
 			return true, context.Cause(ctx)
 		}
 	}
-	return true, errors.New("the collector does not say that it has got the signal")
+	return true, errors.New("the collector does not confirm the signal")
 }
 
 // Time limit for the collector to count a signal.

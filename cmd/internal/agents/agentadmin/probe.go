@@ -141,7 +141,7 @@ func (p *probe) handshake() error {
 		return p.lost(pcp.ErrIPC, waiting)
 	}
 	if _, _, ok := creds.Version(); !ok {
-		return &fatalError{"does not say which version of the protocol it has", nil}
+		return &fatalError{"does not report its version of the protocol", nil}
 	}
 	return p.send(&wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, 0)}}, int32(os.Getpid()), "what it is")
 }
@@ -185,7 +185,7 @@ func (p *probe) ask(req, ans wire.PDU, waiting string) error {
 		}
 		return nil
 	}
-	return &fatalError{"says again and again that it is not ready", nil}
+	return &fatalError{"reports repeatedly that it is not ready", nil}
 }
 
 // fatal reports whether err must end the test.
@@ -249,7 +249,7 @@ func (p *probe) fromTree(tree *pmns.Tree) error {
 		}
 	}
 	if len(domains) > 1 {
-		return &fatalError{"the name space has metrics of several domains: say with --domain which it is", nil}
+		return &fatalError{"the name space has metrics of several domains: select one with --domain", nil}
 	}
 	for d := range domains {
 		p.domain = d

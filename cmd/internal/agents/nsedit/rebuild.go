@@ -30,11 +30,11 @@ var RebuildCommand = &cli.Command{
 		cli.Heading("Options"),
 		optDir,
 		{Short: 'd'},
-		{Short: 'n', Help: "dry run: say what would be done"},
+		{Short: 'n', Help: "dry run: print what would be done"},
 		{Short: 'o', Help: "take the names of agents that are not in pmcd.conf as well"},
-		{Short: 's', Help: "silent: the exit status says it all"},
+		{Short: 's', Help: "silent: only set the exit status"},
 		{Short: 'u', Help: "first remove from root what is in a file root_NAME, after an upgrade"},
-		{Short: 'v', Help: "say what is done"},
+		{Short: 'v', Help: "print the steps"},
 		{Short: '?', Help: "show this message"},
 	},
 	Doc: `Merges the file root with each file root_NAME next to it whose agent NAME is in pmcd.conf. If names
@@ -355,7 +355,7 @@ func (r *rebuild) install(root string, next *pmns.Tree, had bool) error {
 		return nil // no collector uses it
 	}
 	if err := hangup.Collector(filepath.Join(r.env.Config().Get("PCP_RUN_DIR"), "pmcd.pid")); err != nil {
-		r.say("%s: no collector is told: %v", r.env.ProgName(), err)
+		r.say("%s: no collector is signalled: %v", r.env.ProgName(), err)
 	}
 	return nil
 }

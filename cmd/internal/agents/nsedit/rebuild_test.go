@@ -94,7 +94,7 @@ func TestRebuild(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.Path, "var/pmns/root")); err == nil {
 		t.Error("a dry run made the name space")
 	}
-	r.want(0, []string{"skipping root_xfs as xfs PMDA is not in pmcd.conf", "new PMNS", "no collector is told"}, "rebuild", "-v")
+	r.want(0, []string{"skipping root_xfs as xfs PMDA is not in pmcd.conf", "new PMNS", "no collector is signalled"}, "rebuild", "-v")
 	r.has("var/pmns/root", "mem.free", true)
 	r.has("var/pmns/root", "xfs.log", false)
 	if got := r.Read("var/pmns/stdpmid"); !strings.Contains(got, "#define PMCD\t2\n#define LINUX\t60\n#define MINE\t400\n") {

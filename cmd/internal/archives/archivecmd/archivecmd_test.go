@@ -321,11 +321,11 @@ func TestRepair(t *testing.T) {
 		status  int
 		note    string
 	}{
-		{"no index", func(b string) { os.Remove(b + ".index") }, [2]int{100, 100}, 0, "index: missing; it is made anew"},
+		{"no index", func(b string) { os.Remove(b + ".index") }, [2]int{100, 100}, 0, "index: missing; it is created again"},
 		{"bad index", func(b string) { write(b+".index", 820, "nonsense") }, [2]int{100, 100}, 0, "100 records kept, 0 marks added\n"},
 		{"cut volume", func(b string) { cut(b+".0", 7) }, [2]int{99, 99}, 1, "bytes dropped: a record of"},
 		{"cut metadata", func(b string) { cut(b+".meta", 7) }, [2]int{100, 100}, 1, ".meta: offset"},
-		{"bad label", func(b string) { write(b+".0", 4, "nonsense") }, [2]int{100, 100}, 0, ".0: offset 0: the label is damaged and made anew"},
+		{"bad label", func(b string) { write(b+".0", 4, "nonsense") }, [2]int{100, 100}, 0, ".0: offset 0: the label is damaged and created again"},
 		{"hole", func(b string) { write(b+".0", 5000, strings.Repeat("?", 300)) }, [2]int{96, 99}, 1, "1 marks added, losses: 1\n"},
 		{"bad length in the metadata", func(b string) { write(b+".meta", 1200, "????????") }, [2]int{100, 100}, 1, "dropped"},
 	} {

@@ -130,7 +130,7 @@ func (p *program) source(path string, why error) (map[string]string, error) {
 	}
 	values := strings.Split(string(b), "\x00")
 	if len(values) != 5 {
-		return nil, fmt.Errorf("%s: the script says nothing of tools", path)
+		return nil, fmt.Errorf("%s: the script has no tools", path)
 	}
 	vars := make(map[string]string)
 	for i, name := range []string{"SINGLE", "MULTI", "REPLAY", "SPECIAL"} {

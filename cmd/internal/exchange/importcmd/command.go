@@ -60,7 +60,7 @@ Missing attributes are derived from the values.`,
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		{Short: 'h', Long: "host", Arg: "HOST", Help: "host that the data are of [this host]"},
-		{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "time zone of the host, and of times that do not say theirs [TZ]"},
+		{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "time zone of the host, and of times without a zone [TZ]"},
 		{Long: "archive-version", Arg: "N", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
 		cli.OptVersion,
 		cli.OptHelp,

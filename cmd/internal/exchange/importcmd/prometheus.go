@@ -34,7 +34,7 @@ var PrometheusCommand = &cli.Command{
 		cli.OptVersion,
 		cli.OptHelp,
 		cli.Heading("Reading options"),
-		{Short: 't', Long: "time", Arg: "TIME", Help: "time of samples that do not say theirs [when the file was last written]"},
+		{Short: 't', Long: "time", Arg: "TIME", Help: "time of samples without a time [modification time of the file]"},
 		{Short: 'p', Long: "prefix", Arg: "NAME", Help: "put this and a dot before the names of metrics"},
 	},
 	Doc: `Each file has the text that a program serves to Prometheus, or a series of samples with times as for

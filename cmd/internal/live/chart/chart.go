@@ -91,7 +91,7 @@ var unsupported = map[rune]string{
 	'L': "the page is that of a collector or of archives; start a collector with \"pcp up\"",
 	'o': "pictures are made by the browser that shows the page",
 	'p': "the page has its own time control",
-	's': "the page keeps the samples that it shows; -v says how many these are",
+	's': "the page keeps the samples that it shows; -v sets their number",
 	'W': "pictures are made by the browser that shows the page",
 }
 

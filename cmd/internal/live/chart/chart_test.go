@@ -404,7 +404,7 @@ func TestErrors(t *testing.T) {
 		{"-W (--white) of pmchart is not supported", []string{"--white", "a"}},
 		{"-g (--geometry) of pmchart is not supported", []string{"-g", "10x10"}},
 		{"-L (--local-PMDA) of pmchart is not supported", []string{"-L"}},
-		{"-s (--samples) of pmchart is not supported: the page keeps the samples that it shows; -v says how many", []string{"-s", "3"}},
+		{"-s (--samples) of pmchart is not supported: the page keeps the samples that it shows; -v sets their number", []string{"-s", "3"}},
 		{"-p (--guiport) of pmchart is not supported", []string{"-p", "3"}},
 		{"-f (--font-family) of pmchart is not supported", []string{"-f", "x"}},
 		{"-F (--font-size) of pmchart is not supported", []string{"-F", "8"}},

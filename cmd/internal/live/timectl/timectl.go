@@ -38,7 +38,7 @@ It reads commands from standard input, a line each:
   fast, normal        go as fast as the tools can, or by the clock
   goto TIME           go to a time of the archive, as -O takes it
   zone TZ             show times in another zone
-  live, archive       say which tools the commands are for
+  live, archive       select the tools for the commands
   show                print where it is
   quit                end, and with it the tools
 

@@ -138,7 +138,7 @@ func (p *parser) read(text string) {
 		word, value = text[:i], strings.TrimFunc(text[i:], blank)
 	}
 	if value == "" {
-		p.fail("%s: nothing is said after it", word)
+		p.fail("%s: its value is missing", word)
 		return
 	}
 	switch {
@@ -147,7 +147,7 @@ func (p *parser) read(text string) {
 		p.begin(value)
 	case p.r == nil && word == "spool":
 		if p.s.Spool != "" {
-			p.fail("spool: said before")
+			p.fail("spool: repeated")
 		}
 		p.s.Spool = p.path(value)
 	case p.r == nil:
@@ -155,7 +155,7 @@ func (p *parser) read(text string) {
 	default:
 		if word != "to" && word != "label" {
 			if before := p.seen[word]; before > 0 {
-				p.fail("%s: said before, in line %d", word, before)
+				p.fail("%s: repeated, see line %d", word, before)
 				return
 			}
 		}

@@ -80,12 +80,12 @@ func TestParseErrors(t *testing.T) {
 	}
 	const web, mail = "receiver a\nkind webhook\nurl https://h\n", "receiver a\nkind mail\nserver h\nfrom a@b\nto a@b\n"
 	f("kind webhook", "r.conf:1: kind: a receiver must come first")
-	f("receiver", "r.conf:1: receiver: nothing")
+	f("receiver", "r.conf:1: receiver: its value is missing")
 	f("receiver a\n", "r.conf:1: receiver a: kind is missing")
 	f("receiver a b\nkind webhook\nurl http://h", `r.conf:1: receiver "a b"`)
 	f("receiver ..\nkind webhook\nurl http://h", "r.conf:1:")
 	f(web+web, "r.conf:4: receiver a: named before")
-	f(web+"url https://i", "r.conf:4: url: said before, in line 3")
+	f(web+"url https://i", "r.conf:4: url: repeated, see line 3")
 	f(web+"urll https://i\nretries 0\ntimeout soon", "r.conf:4: urll: not a setting", "r.conf:5: retries", "r.conf:6: timeout")
 	f(web+"from a@b", "r.conf:4: from: not a setting of kind webhook")
 	f(web+"user a", "r.conf:4: user: secret-file is missing")

@@ -99,7 +99,7 @@ type Fleet struct {
 // New returns a Fleet without hosts. Recording starts with Run.
 func New(cfg Config) (*Fleet, error) {
 	if cfg.Configure == nil {
-		return nil, errors.New("nothing says what is to be recorded")
+		return nil, errors.New("there is nothing to record: no configuration")
 	}
 	cfg.Interval = cmp.Or(cfg.Interval, time.Minute)
 	if cfg.Interval < 0 {

@@ -161,7 +161,7 @@ func (h *host) full(err error) {
 		j.Full(err)
 	}
 	if !said {
-		h.f.event(h.Name, "the file system is full, what is recorded waits in memory", err)
+		h.f.event(h.Name, "the file system is full, samples are buffered in memory", err)
 	}
 }
 

@@ -36,12 +36,12 @@ func openAPI() []byte {
 	offset := query("offset", "where in the file the body belongs; what is there already is not written twice; by default it is the end")
 	paths := object{
 		"/logger/ping": object{"get": object{
-			"operationId": "logger-ping", "summary": "Say that archives can be pushed", "parameters": []object{client},
+			"operationId": "logger-ping", "summary": "Report that archives can be pushed", "parameters": []object{client},
 			"responses": object{"200": object{"description": "they can", "content": object{rest.TypeJSON: object{}}}},
 		}},
 		"/logger/label": post("label", "Begin an archive with this label, and return its number",
 			query("polltimeout", "seconds without requests after which the archive ends; 600 by default"),
-			query("resume", "true: go on with an archive of the same label, and say how long its files are")),
+			query("resume", "true: continue an archive with the same label, and return the sizes of its files")),
 		"/logger/meta/{archive}":  post("meta", "Append records of metadata", archive, offset),
 		"/logger/index/{archive}": post("index", "Append entries of the index", archive, offset),
 		"/logger/volume/{volume}/{archive}": post("volume", "Append records of a volume",

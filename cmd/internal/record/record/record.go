@@ -124,9 +124,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	set.args, set.source = o.Args, source.New(env, o)
 	switch {
 	case set.control != "" && (set.hosts != "" || len(set.args) > 0):
-		o.Usagef("a control file says which hosts; --control goes with neither -f nor hosts")
+		o.Usagef("the control file lists the hosts; --control cannot be combined with -f or hosts")
 	case set.hosts != "" && len(set.args) > 0:
-		o.Usagef("the list of -f says which hosts; name others in it")
+		o.Usagef("the list of -f has the hosts; add others to it")
 	case set.status && (len(set.args) > 0 || set.hosts != "" || set.control != ""):
 		o.Usagef("--status shows all hosts that are recorded to DIR (-d)")
 	}

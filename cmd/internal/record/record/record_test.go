@@ -92,9 +92,9 @@ func TestMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"--control c -f hosts":         "goes with neither -f nor hosts",
-		"--control c alpha":            "goes with neither -f nor hosts",
-		"-f hosts alpha":               "name others in it",
+		"--control c -f hosts":         "cannot be combined with -f or hosts",
+		"--control c alpha":            "cannot be combined with -f or hosts",
+		"-f hosts alpha":               "add others to it",
 		"--status alpha":               "--status shows all hosts",
 		"--keep-days many":             "needs a number of days",
 		"--keep-days 100001":           "needs a number of days",

@@ -168,7 +168,7 @@ func parse(env *cli.Env, dirs []string, now time.Time) (*request, error) {
 		}
 		if strings.HasPrefix(arg, "-") {
 			if d, err := pcptime.ParseInterval(strings.TrimPrefix(arg, "-")); err != nil || d <= 0 {
-				return nil, fmt.Errorf("%q is not an interval such as -1h or -30min; options of the command stand behind it", arg)
+				return nil, fmt.Errorf("%q is not an interval such as -1h or -30min; options of the command follow it", arg)
 			}
 			if r.relative != "" || !r.at.IsZero() {
 				return nil, fmt.Errorf("two times, the second of which is %q", arg)
@@ -198,7 +198,7 @@ func parse(env *cli.Env, dirs []string, now time.Time) (*request, error) {
 		t, ok := when(arg, now, env.Local())
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("%q is neither a command, nor a host that is recorded, nor an archive, nor a time;\n\"%s replay\" lists what is recorded, \"%[2]s help\" the commands", arg, env.Pcp())
+			return nil, fmt.Errorf("%q is neither a command, nor a recorded host, nor an archive, nor a time;\n\"%s replay\" lists the recordings, \"%[2]s help\" the commands", arg, env.Pcp())
 		case r.relative != "" || !r.at.IsZero():
 			return nil, fmt.Errorf("two times, the second of which is %q", arg)
 		}
@@ -250,7 +250,7 @@ func (r *request) options(env *cli.Env, dirs []string) ([]string, map[string]str
 	}
 	through := r.command.Through() // the variables do
 	if has("archive") == "" && !through {
-		return nil, nil, fmt.Errorf("%q does not read archives; \"%s help %[1]s\" says what it does", r.command.Name, env.Pcp())
+		return nil, nil, fmt.Errorf("%q does not read archives; \"%s help %[1]s\" describes it", r.command.Name, env.Pcp())
 	}
 	relative := r.relative
 	source := r.source

@@ -88,7 +88,7 @@ func (a *alerting) start(env *cli.Env, cfg *pmie.Config, files []string, e *pmie
 		key := sha256.Sum256([]byte(strings.Join(append([]string{cfg.Host}, files...), "\x00")))
 		log := slog.New(daemonlog.NewHandler(cfg.Err, cfg.Name, slog.LevelInfo))
 		if a.manager, err = alert.New(alert.Config{Receivers: s.Receivers, Dir: filepath.Join(dir, fmt.Sprintf("%x", key[:8])), Log: log}); err != nil {
-			return nil, fmt.Errorf("%s: alerts cannot be kept until they are delivered (spool in %s says where): %w", env.ProgName(), a.file, err)
+			return nil, fmt.Errorf("%s: alerts cannot be stored until they are delivered (set spool in %s): %w", env.ProgName(), a.file, err)
 		}
 		if err := a.manager.Adopt(list); err != nil {
 			a.manager.Close()

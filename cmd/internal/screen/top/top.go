@@ -157,7 +157,7 @@ func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case "lines":
 		n, err := strconv.Atoi(arg)
 		if err != nil || n < 0 {
-			o.Usagef("--lines wants a number and not %q", arg)
+			o.Usagef("--lines requires a number, not %q", arg)
 		}
 		j.lines = n
 	default:

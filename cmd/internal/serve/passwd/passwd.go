@@ -37,7 +37,7 @@ A user who logs in over TCP must also be a user of the collector's host, with th
 	SeeAlso: []string{"pmcd(1)", "pmcd.conf(5)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
-		{Short: 'f', Long: "file", Arg: "PATH", Help: "file of accounts [default $PCP_USERS_PATH, else users beside pmcd.conf]"},
+		{Short: 'f', Long: "file", Arg: "PATH", Help: "file of accounts [default $PCP_USERS_PATH, else users next to pmcd.conf]"},
 		cli.OptVersion,
 		cli.OptHelp,
 	},

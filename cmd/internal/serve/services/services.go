@@ -82,7 +82,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	switch {
 	case o.Errors():
 	case len(o.Args) == 0:
-		o.Usagef("say what to do: start, stop, restart or status")
+		o.Usagef("give an action: start, stop, restart or status")
 	case !slices.Contains(verbs, o.Args[0]):
 		o.Usagef("%q is not start, stop, restart or status", o.Args[0])
 	case len(o.Args) > 1:

@@ -140,7 +140,7 @@ func (o *Options) whyNoCollector(host string, tried []attempt, err error) string
 		return fmt.Sprintf("%s answers, but not as a collector does; another program may have that port.\n"+
 			"The port of a collector is usually %d.", at, pmapi.DefaultPort)
 	case answered && code == pcp.ErrPermission:
-		return fmt.Sprintf("the collector at %s does not let this client in: its access rules say so", at)
+		return fmt.Sprintf("the collector at %s does not admit this client, because of its access rules", at)
 	case answered || len(tried) == 0:
 		return fmt.Sprintf("%s: %v", at, cause)
 	}
@@ -156,7 +156,7 @@ func (o *Options) notOffered(at, host string, cause error) string {
 			"For a plain connection use -h %s; for TLS start it with a certificate: %s up --tls FILE", at, plain, o.env.Pcp())
 	case strings.Contains(text, "does not know containers"):
 		return fmt.Sprintf("the collector at %s cannot look into containers: that takes pmcd with the agent \"root\".\n"+
-			"\"%s agent list\" says which agents it has.", at, o.env.Pcp())
+			"\"%s agent list\" lists its agents.", at, o.env.Pcp())
 	default:
 		return fmt.Sprintf("the collector at %s: %s", at, text)
 	}
@@ -257,7 +257,7 @@ func (o *Options) whyNoArchive(path string, err error) string {
 		return fmt.Sprintf("there is no archive %s: no file is called %[1]s.meta, %[1]s.index or %[1]s.0", path)
 	}
 	if code := pcp.Code(err); code == pcp.ErrLogRec || code == pcp.ErrLabel {
-		return fmt.Sprintf("%v\n\"%s archive verify %s\" says what is damaged.", err, o.env.Pcp(), path)
+		return fmt.Sprintf("%v\n\"%s archive verify %s\" lists the damage.", err, o.env.Pcp(), path)
 	}
 	return fmt.Sprintf("cannot open archive %s: %v", path, err)
 }

@@ -50,16 +50,16 @@ func (o *Options) WhyDenied(host string) string {
 	spec, err := pmapi.ParseHostSpec(host)
 	_, named := spec.Attr(wire.AttrUserName)
 	if ok && a.network == "unix" || err == nil && named {
-		return fmt.Sprintf("the collector at %s does not let this user see or change what was asked for", at)
+		return fmt.Sprintf("the collector at %s does not let this user see or change these metrics", at)
 	}
 	text := fmt.Sprintf("the collector at %s does not know the user of this command, and so does not let it see or change all that was asked for: single processes, for example.", at)
 	for _, r := range o.env.Running() {
 		if ok && r.Serves(a.network, a.address) {
-			return text + fmt.Sprintf("\nIts socket tells it who asks: use -h %s", r.Host())
+			return text + fmt.Sprintf("\nIt knows the users of its socket: use -h %s", r.Host())
 		}
 	}
 	if name, _, err := net.SplitHostPort(a.address); ok && err == nil && (net.ParseIP(name).IsLoopback() || name == "localhost") {
-		return text + "\nIts socket tells it who asks: use -h unix:PATH, or -h unix: for that of pmcd"
+		return text + "\nIt knows the users of its socket: use -h unix:PATH, or -h unix: for that of pmcd"
 	}
 	name := strings.TrimPrefix(strings.TrimPrefix(host, "pcps://"), "pcp://")
 	return text + fmt.Sprintf("\nLog in, if you have an account there (%s help passwd): -h 'pcps://%s?username=NAME'", o.env.Pcp(), name)

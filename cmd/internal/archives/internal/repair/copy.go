@@ -98,7 +98,7 @@ func (c *copier) base(r *metaRecord, body []byte) ([]byte, error) {
 	}
 	var s archive.InDomState
 	s.Apply(rec)
-	why := fmt.Sprintf("what it changes of instance domain %s is lost", rec.InDom)
+	why := fmt.Sprintf("its changes of instance domain %s are lost", rec.InDom)
 	if len(s.Instances) == 0 {
 		c.drop(Drop{File: c.meta.in.Name, Offset: r.off, Bytes: int64(r.n), Records: 1, Why: why})
 		return nil, nil
@@ -219,7 +219,7 @@ func (c *copier) filter(in *input, r *record, body []byte) ([]byte, error) {
 		case d == nil:
 			why = "it has no descriptor"
 		case !like(d, &set):
-			why = fmt.Sprintf("they are not what its descriptor says: %s", d.Type)
+			why = fmt.Sprintf("they contradict its descriptor: %s", d.Type)
 		case d.InDom != pcp.InDomNull && !c.meta.indoms[d.InDom]:
 			why = fmt.Sprintf("its instance domain %s is lost", d.InDom)
 		default:

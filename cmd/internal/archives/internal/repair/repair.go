@@ -85,7 +85,7 @@ type Output interface {
 var ErrNothing = errors.New("no record can be saved")
 
 // errChanged is the error for an archive that changes while it is read.
-var errChanged = errors.New("the file is not what it was a moment ago")
+var errChanged = errors.New("the file has changed meanwhile")
 
 // A run is one repair.
 type run struct {
@@ -119,7 +119,7 @@ func (r *run) note(d Drop) {
 func (r *run) loseIn(in *input, l loss, badLabel bool) {
 	if badLabel && l.from == 0 {
 		if l.to == int64(archive.LabelSize(r.label.Version)) {
-			r.note(Drop{File: in.Name, Offset: 0, Why: "the label is damaged and made anew"})
+			r.note(Drop{File: in.Name, Offset: 0, Why: "the label is damaged and created again"})
 			return
 		}
 	}
@@ -166,7 +166,7 @@ func (r *run) run(ctx context.Context, create func(archive.Label, int) (Output, 
 	}
 	var guessed bool
 	if r.label, guessed = r.elect(all); guessed {
-		r.note(Drop{File: r.Meta.Name, Offset: -1, Why: "no file has a good label; what is left of one is used"})
+		r.note(Drop{File: r.Meta.Name, Offset: -1, Why: "no file has a valid label; the rest of one is used"})
 	}
 	version := r.label.Version
 	badLabel := func(in *input, vol int) bool {
@@ -221,7 +221,7 @@ func (r *run) run(ctx context.Context, create func(archive.Label, int) (Output, 
 		confirm(scan.list, r.Numbers, index, version)
 		index.buf = nil
 	} else {
-		r.note(Drop{File: "index", Offset: -1, Why: "missing; it is made anew"})
+		r.note(Drop{File: "index", Offset: -1, Why: "missing; it is created again"})
 	}
 	wrong := r.start(scan.list) || guessed && r.label.Start == (pcp.Timestamp{})
 	chain(scan.list)
@@ -252,7 +252,7 @@ func (r *run) run(ctx context.Context, create func(archive.Label, int) (Output, 
 		return ErrNothing
 	}
 	if wrong {
-		r.note(Drop{File: r.Volumes[began].Name, Offset: 0, Why: "the start of the archive is not what the records say, and made anew"})
+		r.note(Drop{File: r.Volumes[began].Name, Offset: 0, Why: "the start of the archive contradicts the records, and is set again"})
 		for i := range scan.list {
 			if scan.list[i].flags&kept != 0 {
 				r.label.Start = scan.list[i].time()
@@ -333,16 +333,16 @@ func (r *run) compareLabel(in *input, vol int32) {
 	l, err := archive.DecodeLabel(in.at(0, int64(archive.LabelSize(archive.Version3))))
 	if err != nil {
 		if vol == archive.VolIndex {
-			r.note(Drop{File: in.Name, Offset: 0, Why: "the label is damaged and made anew"})
+			r.note(Drop{File: in.Name, Offset: 0, Why: "the label is damaged and created again"})
 		}
 		return // the scan finds it
 	}
 	if got := l.Vol; got != vol {
-		r.note(Drop{File: in.Name, Offset: 0, Why: fmt.Sprintf("the label is of volume %d, not %d, and made anew", got, vol)})
+		r.note(Drop{File: in.Name, Offset: 0, Why: fmt.Sprintf("the label is of volume %d, not %d, and created again", got, vol)})
 		return
 	}
 	if l.Vol = 0; l != r.label {
-		r.note(Drop{File: in.Name, Offset: 0, Why: "the label is not that of the other files, and made anew"})
+		r.note(Drop{File: in.Name, Offset: 0, Why: "the label is not that of the other files, and created again"})
 	}
 }
 

@@ -139,13 +139,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("index of series: %w", err)
 	}
 	if fresh && s.remove == "" {
-		s.log.Warn("the index of series was not usable and is made anew", "path", path)
+		s.log.Warn("the index of series was not usable and is created again", "path", path)
 	}
 	s.x = x
 	s.watch = newWatch(s.cfg.Interval > 0)
 	s.files = newOpenFiles(s.cfg.MaxOpen)
 	if err := s.reload(); err != nil {
-		s.log.Warn("the index of series is made anew", "path", path, "err", err)
+		s.log.Warn("the index of series is created again", "path", path, "err", err)
 		if err := s.renew(); err != nil {
 			s.Close()
 			return nil, err
@@ -259,7 +259,7 @@ func (s *Store) view(ctx context.Context, f func(*tx) error) error {
 		if !errors.Is(err, errDamaged) || try > 0 {
 			return err
 		}
-		s.log.Warn("the index of series is made anew", "path", x.path, "err", err)
+		s.log.Warn("the index of series is created again", "path", x.path, "err", err)
 		if err := s.rebuild(ctx, x); err != nil {
 			return err
 		}
@@ -360,7 +360,7 @@ func (s *Store) GC(ctx context.Context) error {
 	defer s.scanning.Unlock()
 	err := s.scan(ctx)
 	if errors.Is(err, errDamaged) {
-		s.log.Warn("the index of series is made anew", "path", s.x.path, "err", err)
+		s.log.Warn("the index of series is created again", "path", s.x.path, "err", err)
 		if err := s.renew(); err != nil {
 			return err
 		}
