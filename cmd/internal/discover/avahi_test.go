@@ -1,11 +1,7 @@
 package discover
 
 import (
-	"bufio"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,7 +9,7 @@ import (
 	"github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/go-pcp/pcp/internal/testing/await"
+	"github.com/go-pcp/pcp/internal/testing/dbustest"
 )
 
 // fakeAvahi simulates the Avahi daemon.
@@ -47,37 +43,8 @@ func (f *fakeAvahi) ResolveService(iface, protocol int32, name, service, domain 
 	return iface, protocol, name, service, domain, name + ".local", 0, address, 44321, nil, 0, nil
 }
 
-// bus starts a message bus and returns its address.
-func bus(t *testing.T) string {
-	t.Helper()
-	daemon, err := exec.LookPath("dbus-daemon")
-	if err != nil {
-		t.Skip("SKIPPED: there is no dbus-daemon")
-	}
-	dir := t.TempDir()
-	conf := filepath.Join(dir, "bus.conf")
-	if err := os.WriteFile(conf, []byte(`<busconfig><type>session</type><listen>unix:path=`+filepath.Join(dir, "bus")+`</listen>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(daemon, "--config-file="+conf, "--nofork", "--print-address")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Skip("SKIPPED: dbus-daemon does not run:", err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); await.Exit(t, cmd) })
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Skip("SKIPPED: dbus-daemon has no address:", err)
-	}
-	return strings.TrimSpace(address)
-}
-
 func TestAvahi(t *testing.T) {
-	address := bus(t)
+	address := dbustest.Start(t)
 	cfg := settings("DBUS_SYSTEM_BUS_ADDRESS", address)
 
 	// A bus without a daemon on it.

@@ -1,12 +1,8 @@
 package ie
 
 import (
-	"bufio"
 	"fmt"
 	"html"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -15,7 +11,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
-	awaittest "github.com/go-pcp/pcp/internal/testing/await"
+	"github.com/go-pcp/pcp/internal/testing/dbustest"
 )
 
 // desktop takes notifications.
@@ -27,30 +23,7 @@ func (d desktop) Notify(app string, _ uint32, _, summary, body string, _ []strin
 }
 
 func TestAlarmOnDesktop(t *testing.T) {
-	daemon, err := exec.LookPath("dbus-daemon")
-	if err != nil {
-		t.Skip("SKIPPED: no dbus-daemon:", err)
-	}
-	dir := t.TempDir()
-	conf := filepath.Join(dir, "bus.conf")
-	if err := os.WriteFile(conf, []byte(`<busconfig><type>session</type><listen>unix:path=`+filepath.Join(dir, "bus")+`</listen>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(daemon, "--config-file="+conf, "--nofork", "--print-address")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Skip("SKIPPED: dbus-daemon does not run:", err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); awaittest.Exit(t, cmd) })
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Skip("SKIPPED: dbus-daemon has no address:", err)
-	}
-	address = strings.TrimSpace(address)
+	address := dbustest.Start(t)
 	conn, err := dbus.Connect(address)
 	if err != nil {
 		t.Fatal(err)

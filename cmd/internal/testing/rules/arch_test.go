@@ -186,6 +186,8 @@ var neighbours = map[string]string{
 	"cmd/internal/testing/twin -> internal/testing/testdir":  "it compares what tools leave in a folder",
 	"cmd/internal/testing/twin -> internal/testing/oracle":   "one knows where the real PCP is, the other compares tools with its",
 
+	"internal/testing/dbustest -> internal/testing/await": "it waits for the end of the message bus",
+
 	"internal/testing/agenttest -> internal/testing/oracle": "one knows where the real PCP is, the other compares agents with its",
 }
 
