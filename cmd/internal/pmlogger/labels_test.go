@@ -3,7 +3,6 @@ package pmlogger_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -73,23 +72,7 @@ func testLabelsChange(t *testing.T, version int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{{Name: "moody", Domain: 400, Agent: a}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}()
+	defer collect(t, socket, pmcd.AgentSpec{Name: "moody", Domain: 400, Agent: a})()
 	c, err := pmapi.Dial(t.Context(), "unix:"+socket)
 	if err != nil {
 		t.Fatal(err)

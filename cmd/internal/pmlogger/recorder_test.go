@@ -48,11 +48,17 @@ func serve(t *testing.T, socket string, w *world) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return collect(t, socket, pmcd.AgentSpec{Name: "guide", Domain: 400, Agent: a})
+}
+
+// collect starts a collector with one agent, until stop is called.
+func collect(t *testing.T, socket string, agent pmcd.AgentSpec) (stop func()) {
+	t.Helper()
 	ln, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{{Name: "guide", Domain: 400, Agent: a}}})
+	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{agent}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,23 +38,7 @@ func count(t *testing.T, socket string) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{{Name: "count", Domain: 400, Agent: a}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	return func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
+	return collect(t, socket, pmcd.AgentSpec{Name: "count", Domain: 400, Agent: a})
 }
 
 // TestRotate has a recorder continue in new archives: each has all metadata and the metrics
