@@ -5,8 +5,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
+
+	"github.com/go-pcp/pcp/internal/processes"
 )
 
 // A Process is the contents of a file, with the number of its process.
@@ -42,21 +43,4 @@ func Read(path string) (Process, error) {
 
 // List reads all files of a directory, in the order of the numbers of processes. A file that cannot be read, or is gone
 // by now, is left out. A pmie that was killed leaves its file: the caller asks whether the process runs.
-func List(dir string) []Process {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	var list []Process
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid <= 0 || e.Type()&os.ModeType != 0 {
-			continue
-		}
-		if p, err := Read(filepath.Join(dir, e.Name())); err == nil {
-			list = append(list, p)
-		}
-	}
-	slices.SortFunc(list, func(a, b Process) int { return a.PID - b.PID })
-	return list
-}
+func List(dir string) []Process { return processes.ReadFiles(dir, Read) }

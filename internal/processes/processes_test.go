@@ -1,8 +1,11 @@
 package processes
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -22,5 +25,33 @@ func TestExists(t *testing.T) {
 	}
 	if pid := cmd.Process.Pid; Exists(pid) {
 		t.Errorf("process %d exists after its end", pid)
+	}
+}
+
+func TestReadFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"100", "20", "3", "0", "-4", "5x", "x", "99999999999999999999"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "7"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("3", filepath.Join(dir, "8")); err != nil {
+		t.Skip(err)
+	}
+	got := ReadFiles(dir, func(path string) (string, error) {
+		name := filepath.Base(path)
+		if name == "20" {
+			return "", errors.New("refused")
+		}
+		return name, nil
+	})
+	if want := []string{"3", "100"}; !slices.Equal(got, want) {
+		t.Errorf("ReadFiles: %q, want %q", got, want)
+	}
+	if got := ReadFiles(filepath.Join(dir, "x"), os.ReadFile); got != nil {
+		t.Errorf("ReadFiles of a file: %q", got)
 	}
 }

@@ -13,9 +13,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/processes"
 )
 
 // A Logger is the contents of a file. Missing text is "".
@@ -68,24 +69,7 @@ func Read(path string) (Logger, error) {
 
 // List reads all files of a directory, sorted by process number. It skips a file that cannot be read, or has
 // vanished. A killed logger leaves its file: the caller must check that the process is running.
-func List(dir string) []Logger {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	var list []Logger
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid <= 0 || e.Type()&os.ModeType != 0 {
-			continue // "primary" is a link to another file
-		}
-		if l, err := Read(filepath.Join(dir, e.Name())); err == nil {
-			list = append(list, l)
-		}
-	}
-	slices.SortFunc(list, func(a, b Logger) int { return a.PID - b.PID })
-	return list
-}
+func List(dir string) []Logger { return processes.ReadFiles(dir, Read) }
 
 // ErrNoPrimary is the error if no primary logger is known.
 var ErrNoPrimary = errors.New("no primary pmlogger is known")
