@@ -129,7 +129,7 @@ func (o *Options) Program() *Program { return o.p }
 // is ignored: a tool calls it in its Own.
 func (o *Options) Common(opt Option, arg string) { o.common(&opt, arg) }
 
-// common handles the options of this file's table. If neither common nor the tool
+// common handles the options of table.go. If neither common nor the tool
 // handles an option of the tool's table, that is our own bug.
 func (o *Options) common(opt *Option, arg string) {
 	switch opt.Long {

@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// commands returns the table of commands, in the order in which help lists them. Each district
+// commands returns the table of commands, in the order in which help lists them. Each subject
 // has its own table, and a new command a line there.
 func commands() []*cli.Command {
 	return slices.Concat(

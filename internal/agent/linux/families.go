@@ -2,7 +2,8 @@ package linux
 
 import "github.com/go-pcp/pcp/pmda/column"
 
-// families returns all families of metrics of a host. Names are in this order.
+// families returns all families of metrics of a host. The name space has their metrics in this
+// order, after the subtrees that the list order names.
 func families(h *host) []column.Family {
 	cpus := newCPUReader(h)
 	meminfo := newMeminfoReader(h)

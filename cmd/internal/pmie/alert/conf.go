@@ -305,7 +305,7 @@ func number(s string) (int, error) {
 }
 
 // wanted lists the settings that each kind of receiver must have, and those that it may
-// have.
+// have. Receivers of a kind that is not listed are dropped.
 var wanted = map[Kind]struct{ must, may string }{
 	Webhook:      {"url", "header user secret-file ca"},
 	Alertmanager: {"url", "header user secret-file ca resend"},

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// A Kind is the protocol of a receiver.
+// A Kind is the protocol of a receiver. It is also the word of the actions that notify the
+// receiver: Settings.Check and Manager refuse rules with another one.
 type Kind string
 
 const (

@@ -28,7 +28,8 @@ type Action struct {
 	Resolved bool
 }
 
-// A Kind selects how an Action is carried out.
+// A Kind selects how an Action is carried out. The kinds are in the order of the actions
+// in package eval.
 type Kind int
 
 const (

@@ -51,7 +51,8 @@ var scrapeParams = []param{
 	{name: "times", text: "true adds the time to each value"},
 }
 
-// endpoints are the commands below /pmapi/. A longer name precedes its prefixes.
+// endpoints are the commands below /pmapi/. A longer name precedes its prefixes. The places of
+// context, the first, and metrics, the third, are known to Handler and scrapeEndpoint.
 var endpoints = []endpoint{
 	{
 		name: "context", contentType: rest.TypeJSON, run: contextCommand,

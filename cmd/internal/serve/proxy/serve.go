@@ -248,7 +248,7 @@ func (set *settings) server(env *cli.Env, file *conf.File, log *slog.Logger) (pm
 	return cfg, nil
 }
 
-// openHandlers opens the HTTP handlers.
+// openHandlers opens the HTTP handlers of pmproxy. Those of pcp up are in its own package, up.
 func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.File, log *slog.Logger, h *handlers) error {
 	api, err := webapi.New(webapi.Config{Host: set.host, Log: log, AllowHost: h.mayReach})
 	if err != nil {

@@ -85,7 +85,7 @@ func openPage(ctx context.Context, set *settings, collector []net.Listener, log 
 	return p, nil
 }
 
-// open makes the handlers and the server.
+// open makes the handlers and the server. The handlers of pmproxy are in package proxy.
 func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if p.token, err = readToken(filepath.Join(set.dir, tokenFile)); err != nil {
 		return err

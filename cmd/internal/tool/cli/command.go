@@ -19,7 +19,9 @@ type Command struct {
 	Group    string // heading in the list of commands
 	Summary  string // one line, lower case, no full stop
 	Synopsis string // the usage line after the name: "[options] [metricname | pmid | indom]..."
-	Options  []Option
+	// Options are in the order of the usage message. ParseConfig.Own handles those that
+	// package getopt does not.
+	Options []Option
 
 	// Doc describes the command, in paragraphs of plain text with an empty line
 	// between; indented lines are kept as they are. "pcp help NAME" and the

@@ -15,7 +15,8 @@ func FileErrText(err error) string {
 	return err.Error()
 }
 
-// ErrText returns the C tools' message for err, as [getopt.ErrText] does.
+// ErrText returns the C tools' message for err, as [getopt.ErrText] does. It leaves out
+// the operation and the object of the error, such as the name of an unknown metric.
 func ErrText(err error) string { return getopt.ErrText(err) }
 
 // Atoi reads a number as [getopt.Atoi] does.
