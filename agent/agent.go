@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/agent/builtin"
-	"github.com/go-pcp/pcp/agent/pmcd"
 	"github.com/go-pcp/pcp/internal/agent/amdgpu"
 	"github.com/go-pcp/pcp/internal/agent/bonding"
 	"github.com/go-pcp/pcp/internal/agent/dm"
@@ -15,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/mmv"
 	"github.com/go-pcp/pcp/internal/agent/nfsclient"
 	"github.com/go-pcp/pcp/internal/agent/openmetrics"
+	"github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/internal/agent/proc"
 	"github.com/go-pcp/pcp/internal/agent/sample"
 	"github.com/go-pcp/pcp/internal/agent/simple"

@@ -5,12 +5,7 @@ import (
 
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
-	"github.com/go-pcp/pcp/agent/pmcd"
-	server "github.com/go-pcp/pcp/pmcd"
 )
-
-// A collector implements the interface that the agent pmcd wants of its host.
-var _ pmcd.Collector = (*server.Server)(nil)
 
 // TestTable checks that an agent is found by its name and its domain.
 func TestTable(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
-	"github.com/go-pcp/pcp/agent/pmcd"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 )
 

@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/internal/compressed"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // An Archive is one archive, opened for reading. It is safe for concurrent
@@ -57,8 +58,8 @@ type Options struct {
 	// Meta is empty, and hundreds of archives can be open. Damage to the volumes only shows when they are read.
 	NoMeta bool
 
-	// Debug is the log of reading the archive: for [debug.Archive] the files and records, for [debug.PDU] the contents
-	// of records, for [debug.LogMeta] the metadata. Package replay uses it for [debug.Interp], too.
+	// Debug is the log of reading the archive: for -D log the files and records, for -D pdu the contents
+	// of records, for -D logmeta the metadata. Package replay uses it for -D interp, too.
 	Debug *debug.Log
 
 	check   func(Label) error                       // of the first volume, before the metadata are read; may be nil
@@ -240,14 +241,14 @@ func (a *Archive) loadMeta(o Options, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.sameLabel(mr.Label(), VolMeta); err != nil {
+	if err := a.sameLabel(mr.readLabel(), VolMeta); err != nil {
 		return err
 	}
-	if a.debug.On(debug.LogMeta) {
+	if a.debug.On(debugname.LogMeta) {
 		mr.debug = a.debug
 	}
 	if a.meta = o.meta; a.meta == nil {
-		a.meta = newMeta(mr.Label())
+		a.meta = newMeta(mr.readLabel())
 	}
 	if err := a.meta.load(mr); err != nil {
 		return err

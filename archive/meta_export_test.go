@@ -13,7 +13,7 @@ func ReadMeta(r io.Reader) (*Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMeta(mr.Label())
+	m := newMeta(mr.readLabel())
 	if err := m.load(mr); err != nil {
 		return nil, err
 	}

@@ -81,8 +81,8 @@ func NewMetaReader(r io.Reader) (*MetaReader, error) {
 	return m, err
 }
 
-// Label returns the label of the file.
-func (m *MetaReader) Label() Label { return m.label }
+// readLabel returns the label of the file.
+func (m *MetaReader) readLabel() Label { return m.label }
 
 // Body returns the contents of the record that Next returned, without its
 // length words, valid as long as the record.

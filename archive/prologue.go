@@ -42,8 +42,8 @@ type logueMetric struct {
 	value pcp.Value
 }
 
-// Result sets res to the record of a prologue or epilogue.
-func (l *Logger) Result(res *pcp.Result, t pcp.Timestamp) {
+// result sets res to the record of a prologue or epilogue.
+func (l *Logger) result(res *pcp.Result, t pcp.Timestamp) {
 	res.Reset()
 	res.Time = t
 	for _, m := range l.logue() {
@@ -69,7 +69,7 @@ func (w *Writer) WriteEpilogue(t pcp.Timestamp, l *Logger) error { return w.writ
 
 func (w *Writer) writeLogue(t pcp.Timestamp, l *Logger) error {
 	var res pcp.Result
-	l.Result(&res, t)
+	l.result(&res, t)
 	if err := w.WriteResult(&res); err != nil {
 		return err
 	}

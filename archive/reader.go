@@ -141,7 +141,7 @@ func (r *Reader) next(dir Direction) error {
 		if dir == Forward {
 			// The volume may have grown.
 			if size, err := r.v.src.Size(); err == nil && size > r.vr.size {
-				r.vr.SetSize(size)
+				r.vr.setSize(size)
 				continue
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/internal/compressed"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // Traces have the layout of the C library, without its flags for memory to free.
@@ -16,7 +17,7 @@ import (
 // openFile opens a file of the archive, and traces it.
 func (a *Archive) openFile(path string) (*compressed.File, error) {
 	f, err := a.mem.Open(path)
-	if err == nil && a.debug.On(debug.Archive) {
+	if err == nil && a.debug.On(debugname.Archive) {
 		how := "no decompress"
 		if f.Compressed() {
 			_, suffix := compressed.SplitSuffix(f.Name())
@@ -40,14 +41,14 @@ func decompressor(suffix string) string {
 
 // traceFile traces a file of the archive in the directory.
 func (a *Archive) traceFile(path string) {
-	if a.debug.On(debug.Archive) {
+	if a.debug.On(debugname.Archive) {
 		a.debug.Printf("__pmLogOpen: inspect file \"%s\"\n", strings.TrimPrefix(path, "./"))
 	}
 }
 
 // traceMissing traces missing files.
 func (a *Archive) traceMissing(base string, p parts) {
-	if !a.debug.On(debug.Archive) {
+	if !a.debug.On(debugname.Archive) {
 		return
 	}
 	if len(a.vols) == 0 {
@@ -60,15 +61,15 @@ func (a *Archive) traceMissing(base string, p parts) {
 
 // traceLabel traces the label of a file, checked as that of volume vol, or its error.
 func (a *Archive) traceLabel(src *compressed.File, vol int32) {
-	if a.debug.On(debug.Archive) {
+	if a.debug.On(debugname.Archive) {
 		traceLabel(a.debug, src, vol)
 	}
 }
 
-// TraceLabel prints the label of a file to log for [debug.Archive], or its error as the label of
+// TraceLabel prints the label of a file to log for -D log, or its error as the label of
 // volume vol, [VolIndex] or [VolMeta].
 func (f *File) TraceLabel(log *debug.Log, vol int32) {
-	if log.On(debug.Archive) {
+	if log.On(debugname.Archive) {
 		traceLabel(log, f.f, vol)
 	}
 }
@@ -147,7 +148,7 @@ func (a *Archive) traceVolume(number int) {
 	same := a.traced == number
 	a.traced = number
 	a.mu.Unlock()
-	if !same && a.debug.On(debug.Archive) {
+	if !same && a.debug.On(debugname.Archive) {
 		a.debug.Printf("__pmLogChangeVol: change to volume %d\n", number)
 	}
 }
@@ -155,10 +156,10 @@ func (a *Archive) traceVolume(number int) {
 // traceRead traces the record found in a direction, or the error.
 func (r *Reader) traceRead(dir Direction, err error) {
 	log := r.a.debug
-	if err == nil && log.On(debug.PDU) {
+	if err == nil && log.On(debugname.PDU) {
 		r.traceResult()
 	}
-	if !log.On(debug.Archive) {
+	if !log.On(debugname.Archive) {
 		return
 	}
 	mode, end := "forw", "AFTER end"

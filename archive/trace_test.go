@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // TestTraceMeta checks the trace of a bad instance, which names the record.
@@ -32,7 +33,7 @@ func TestTraceMeta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mr.debug = debug.New(&log, debug.LogMeta)
+	mr.debug = debug.New(&log, debugname.LogMeta)
 	if _, err := mr.Next(); !errors.Is(err, pcp.ErrLogRec) {
 		t.Errorf("the record is %v", err)
 	}
@@ -47,8 +48,8 @@ func TestTraceMeta(t *testing.T) {
 // options that are not set.
 func TestTraceOpen(t *testing.T) {
 	for name, want := range map[string]string{
-		debug.Archive: "Not found: data file \"none.0\"",
-		debug.LogMeta: "",
+		debugname.Archive: "Not found: data file \"none.0\"",
+		debugname.LogMeta: "",
 	} {
 		var log bytes.Buffer
 		_, err := Options{Debug: debug.New(&log, name)}.Open(t.TempDir() + "/none")
@@ -77,7 +78,7 @@ func TestTraceLabel(t *testing.T) {
 		}
 		defer src.Close()
 		var log bytes.Buffer
-		src.TraceLabel(debug.New(&log, debug.Archive), 0)
+		src.TraceLabel(debug.New(&log, debugname.Archive), 0)
 		if got := regexp.MustCompile("fd=[0-9]+").ReplaceAllString(log.String(), "fd=N"); !strings.HasPrefix(got, want) {
 			t.Errorf("logged %q, want %q", got, want)
 		}
@@ -118,7 +119,7 @@ func TestTraceResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	a, err := Options{Debug: debug.New(&log, debug.PDU)}.Open(base)
+	a, err := Options{Debug: debug.New(&log, debugname.PDU)}.Open(base)
 	if err != nil {
 		t.Fatal(err)
 	}

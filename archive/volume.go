@@ -37,17 +37,11 @@ func NewVolumeReader(r io.ReaderAt, size int64) (*VolumeReader, Label, error) {
 	return v, label, nil
 }
 
-// Offset returns the position of the reader.
-func (v *VolumeReader) Offset() int64 { return v.off }
-
 // SeekTo moves to an offset, which must be that of a record, or to the end of one.
 func (v *VolumeReader) SeekTo(off int64) { v.off = off }
 
-// Size returns the known size of the file.
-func (v *VolumeReader) Size() int64 { return v.size }
-
-// SetSize sets the size of a file that has grown.
-func (v *VolumeReader) SetSize(size int64) {
+// setSize sets the size of a file that has grown.
+func (v *VolumeReader) setSize(size int64) {
 	v.size = size
 	v.w.drop()
 }

@@ -11,10 +11,10 @@ func Example() {
 	names, ok := debug.Parse("3,derive") // a number of the old style has a bit for each option
 	fmt.Println(names, ok)
 	log := debug.New(os.Stdout, names...)
-	if log.On(debug.Fetch) {
+	if log.On("fetch") {
 		log.Printf("fetch of %d metrics\n", 3)
 	}
-	if log.On(debug.Labels) {
+	if log.On("labels") {
 		log.Printf("labels\n")
 	}
 	// Output:

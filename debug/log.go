@@ -8,37 +8,6 @@ import (
 	"time"
 )
 
-// The options for which this module's packages print something
-// (pmDebugOptions(3)).
-const (
-	PDU         = "pdu"         // PDUs sent and received
-	Fetch       = "fetch"       // requests for values and their results
-	Profile     = "profile"     // profiles of instances
-	Value       = "value"       // conversion and scaling of values
-	Context     = "context"     // opening and closing of contexts
-	InDom       = "indom"       // requests about instance domains
-	Archive     = "log"         // archives: files, records, positions
-	LogMeta     = "logmeta"     // archives: metadata
-	OptFetch    = "optfetch"    // groups of fetches
-	AF          = "af"          // timed events
-	Appl0       = "appl0"       // for each program to use
-	Appl1       = "appl1"       // for each program to use
-	Appl2       = "appl2"       // for each program to use
-	PMLC        = "pmlc"        // the ports of pmlogger and the files found there
-	PMNS        = "pmns"        // the name space
-	LibPMDA     = "libpmda"     // agents
-	TimeControl = "timecontrol" // time control
-	Derive      = "derive"      // derived metrics
-	Interp      = "interp"      // interpolation
-	Config      = "config"      // configuration
-	PMAPI       = "pmapi"       // calls of the client library
-	Auth        = "auth"        // authentication
-	Attr        = "attr"        // attributes of a connection
-	Desperate   = "desperate"   // more of everything
-	Labels      = "labels"      // labels
-	TLS         = "tls"         // secure connections
-)
-
 // A Log prints the messages of its options. A nil *Log has no options. Many
 // goroutines may use a Log at a time.
 type Log struct {

@@ -115,9 +115,9 @@ func (b *Binding) Rebind() {
 	}
 }
 
-// Limit sets the maximum number of b's own definitions
+// setLimit sets the maximum number of b's own definitions
 // (PCP_DERIVED_CONTEXT_LIMIT). With n <= 0 it is about two million.
-func (b *Binding) Limit(n int) { b.limit = n }
+func (b *Binding) setLimit(n int) { b.limit = n }
 
 // maxOwn is the maximum number of a binding's own definitions.
 const maxOwn = 2048 * pcp.MaxItem

@@ -203,7 +203,7 @@ func TestOwn(t *testing.T) {
 	if _, ok := b.Name(pmidOf(0)); ok {
 		t.Error("the definition of the set is not hidden")
 	}
-	b.Limit(1)
+	b.setLimit(1)
 	if err := b.Add(ctx, "z", "u64"); err == nil {
 		t.Error("the limit does not hold")
 	}

@@ -161,7 +161,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("a long sum: %v", err)
 	}
 	var set Set
-	set.Limit(1)
+	set.setLimit(1)
 	if err := set.Add("a", "b"); err != nil {
 		t.Error(err)
 	}

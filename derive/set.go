@@ -64,8 +64,8 @@ const firstItem = 3
 // bindings. A Set can be used by several goroutines at a time.
 type Set struct {
 	// Debug is the log of what happens to the definitions and their values, for
-	// [debug.Derive]: with [debug.Appl0] also of the parsing of expressions, with
-	// [debug.Appl1] of their bindings, with [debug.Appl2] of values. Debug and
+	// -D derive: with -D appl0 also of the parsing of expressions, with
+	// -D appl1 of their bindings, with -D appl2 of values. Debug and
 	// Report must not be changed once there are bindings.
 	Debug *debug.Log
 	// Report is called for each error in a file, an [*Error], as soon as it is found. If
@@ -84,10 +84,10 @@ type Set struct {
 	controls controls
 }
 
-// Limit sets the maximum number of definitions of s (PCP_DERIVED_GLOBAL_LIMIT).
+// setLimit sets the maximum number of definitions of s (PCP_DERIVED_GLOBAL_LIMIT).
 // Further ones are refused; existing ones stay. With n <= 0 the limit is
 // about two million. Unlike for [Set.SetControl], the environment does not matter.
-func (s *Set) Limit(n int) {
+func (s *Set) setLimit(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.controls.limit = max(n, 0)

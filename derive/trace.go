@@ -7,21 +7,22 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/ctext"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
-// The traces have the layout of the C library: debug.Derive alone logs that
+// The traces have the layout of the C library: -D derive alone logs that
 // something happens to a metric, together with one of the other flags also the
 // details.
 const (
-	traceParse = debug.Appl0
-	traceBind  = debug.Appl1
-	traceEval  = debug.Appl2
+	traceParse = debugname.Appl0
+	traceBind  = debugname.Appl1
+	traceEval  = debugname.Appl2
 )
 
 // tracing returns the log of s if it is for derived metrics and for one of the flags
 // what, else nil.
 func (s *Set) tracing(what ...string) *debug.Log {
-	if s.Debug == nil || !s.Debug.On(debug.Derive) {
+	if s.Debug == nil || !s.Debug.On(debugname.Derive) {
 		return nil
 	}
 	for _, name := range what {

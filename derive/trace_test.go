@@ -8,11 +8,12 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // traced returns a set that logs to b, without its first lines.
 func traced(b *bytes.Buffer, names ...string) *Set {
-	s := &Set{Debug: debug.New(b, append(names, debug.Derive)...)}
+	s := &Set{Debug: debug.New(b, append(names, debugname.Derive)...)}
 	s.begin()
 	b.Reset()
 	return s
@@ -30,7 +31,7 @@ func checkTrace(t *testing.T, b *bytes.Buffer, want string) {
 
 func TestTraceParse(t *testing.T) {
 	var b bytes.Buffer
-	s := traced(&b, debug.Appl0)
+	s := traced(&b, debugname.Appl0)
 	if err := s.Add("my.a", "disk.reads[sda] + 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ __dmclosecontext(->ctx 0) called dm->ADDR 5 metrics
 
 func TestTraceEvaluate(t *testing.T) {
 	var b bytes.Buffer
-	s := traced(&b, debug.Appl2)
+	s := traced(&b, debugname.Appl2)
 	if err := s.Add("my.d", "delta(i32)"); err != nil {
 		t.Fatal(err)
 	}

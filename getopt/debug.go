@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // EnvDebug returns the debug options that the environment variable PCP_DEBUG
@@ -33,7 +34,7 @@ func (o *Options) DebugLog() *debug.Log {
 	if o.debugLog == nil {
 		o.debugLog = debug.New(o.p.Stderr, o.debugs...)
 		o.debugLog.SetZone(o.p.Local())
-		if o.debugLog.On(debug.Config) {
+		if o.debugLog.On(debugname.Config) {
 			o.p.Config.Trace(o.debugLog.Printf)
 		}
 	}

@@ -1,8 +1,8 @@
 package options
 
 import (
-	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/derive"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -23,7 +23,7 @@ func (o *Sources) definitions() *derive.Set {
 
 // UseDerived gives a context the derived metrics, as the contexts have that o opens.
 func (o *Sources) UseDerived(c *pmapi.Context) {
-	if set := o.definitions(); set.Len() > 0 || set.Debug.On(debug.Derive) {
+	if set := o.definitions(); set.Len() > 0 || set.Debug.On(debugname.Derive) {
 		c.UseDerived(set, o.tell)
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/config"
-	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/internal/helpfile"
 	"github.com/go-pcp/pcp/internal/version"
 	"github.com/go-pcp/pcp/pmapi"
@@ -261,7 +261,7 @@ func (o *Sources) loadNames(path string) (*pmns.Tree, error) {
 		return nil, pcp.ErrNoPMNS
 	}
 	log := o.opts.DebugLog()
-	if log.On(debug.PMNS) {
+	if log.On(debugname.PMNS) {
 		log.Printf("pmGetPMNSLocation: Loading local PMNS for local PMAPI context\n")
 	}
 	tree, err := (&pmns.Loader{DupOK: true, Raw: true, Config: o.config(), Stderr: o.program().Stderr, Debug: log}).Load(path)

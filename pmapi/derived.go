@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/derive"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -112,7 +113,7 @@ func (d *derived) binding() *derive.Binding {
 
 // log returns the log of the definitions if it is for derived metrics, else nil.
 func (d *derived) log() *debug.Log {
-	if u := d.uses.Load(); u != nil && u.set.Debug.On(debug.Derive) {
+	if u := d.uses.Load(); u != nil && u.set.Debug.On(debugname.Derive) {
 		return u.set.Debug
 	}
 	return nil

@@ -9,9 +9,10 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/derive"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
-// What a derived source traces for debug.Derive, in the layout of the C library. For it
+// What a derived source traces for -D derive, in the layout of the C library. For it
 // event.flags and event.missed are derived metrics, the first ones.
 
 // lookupText describes the result of a look-up.
@@ -61,7 +62,7 @@ var eventNames = [...]string{"event.flags", "event.missed"}
 // traceChildren traces which children of name are derived metrics.
 func (d *derived) traceChildren(ctx context.Context, log *debug.Log, b *derive.Binding, name string) {
 	var parts []string
-	leaf, more := false, log.On(debug.Appl2)
+	leaf, more := false, log.On(debugname.Appl2)
 	see := func(full string, ok bool) bool {
 		switch {
 		case !below(full, name):

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -139,7 +139,7 @@ func (h *host) fetchString(ctx context.Context, p profile, name string) (string,
 	}
 	var res pcp.Result
 	changes, err := h.fetch(ctx, p, ids, &res, false)
-	if h.trace.on(debug.Fetch) {
+	if h.trace.on(debugname.Fetch) {
 		h.trace.fetched(ctx, h.trace.lookup, changes, &res, err)
 	}
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/ctext"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -83,7 +83,7 @@ func (id *identity) handshake(ctx context.Context, c *conversation, to *target, 
 		}
 	}
 	if id.container != "" {
-		if c.trace.on(debug.Context) {
+		if c.trace.on(debugname.Context) {
 			c.trace.printf("connect.c:__pmConnectHandshake container=\"%s\" [%d]\n", clean(id.container), len(id.container))
 		}
 		attr := &wire.Attr{Attr: wire.AttrContainer, Value: []byte(id.container)}

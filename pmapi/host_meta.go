@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -117,7 +117,7 @@ func (m *remoteMeta) labels(ctx context.Context, p profile, kind pcp.LabelFlags,
 func (m *remoteMeta) instances(ctx context.Context, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
 	var ans wire.Instance
 	err := m.on.ask(ctx, &wire.InstanceReq{InDom: indom, Inst: inst, Name: name}, &ans)
-	if err == nil && m.on.trace.on(debug.InDom) {
+	if err == nil && m.on.trace.on(debugname.InDom) {
 		m.on.trace.instances(ans.InDom, ans.Instances, name != "" || inst == pcp.InNull, name == "")
 	}
 	return ans.Instances, err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -86,7 +86,7 @@ func (n *remoteNames) names(ctx context.Context, id pcp.PMID) ([]string, error) 
 		return a.names, a.err
 	}
 	var ans wire.PMNSNames
-	if n.on.trace.on(debug.PMNS) {
+	if n.on.trace.on(debugname.PMNS) {
 		n.on.trace.idList("__pmSendIDList", []pcp.PMID{id})
 	}
 	err := n.on.ask(ctx, &wire.PMNSIDs{PMIDs: []pcp.PMID{id}}, &ans)

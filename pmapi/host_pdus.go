@@ -6,7 +6,7 @@ import (
 	"net"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -71,7 +71,7 @@ func (p *pduConn) read() (wire.Header, []byte, error) {
 		return hdr, nil, newConnError(err)
 	}
 	p.received.count(hdr.Type)
-	if p.trace.on(debug.PDU) {
+	if p.trace.on(debugname.PDU) {
 		p.trace.pdu("pmGetPDU", p.conn, hdr, body)
 	}
 	return hdr, body, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// DefaultProxyPort is the TCP port of pmproxy (PROXY_PORT).
-const DefaultProxyPort = 44322
+// defaultProxyPort is the TCP port of pmproxy (PROXY_PORT).
+const defaultProxyPort = 44322
 
 // The proxy protocol (connect.c: negotiate_proxy). Part of the protocol; do not
 // change.
@@ -36,10 +36,10 @@ func proxyOf(hs *HostSpec, getenv func(string) string) (string, error) {
 		if name == "" {
 			return "", nil
 		}
-		return net.JoinHostPort(name, strconv.Itoa(portsOf(getenv("PMPROXY_PORT"), DefaultProxyPort)[0])), nil
+		return net.JoinHostPort(name, strconv.Itoa(portsOf(getenv("PMPROXY_PORT"), defaultProxyPort)[0])), nil
 	case 2:
 		proxy := hs.Hosts[1]
-		port := DefaultProxyPort
+		port := defaultProxyPort
 		if len(proxy.Ports) > 0 {
 			port = proxy.Ports[0]
 		}

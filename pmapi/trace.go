@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // A trace prints what the debug options ask for about one context, in the layout
@@ -54,7 +55,7 @@ func (t *trace) duplicated(src source, err error) {
 	if err == nil {
 		t.handle = t.log.OpenContext()
 	}
-	if t.on(debug.Context) {
+	if t.on(debugname.Context) {
 		if err != nil {
 			t.printf("pmDupContext() -> %d\n", int32(pcp.Code(err)))
 		} else {
@@ -95,7 +96,7 @@ func unprintable(r rune) bool { return r < ' ' || 0x7f <= r && r < 0xa0 }
 
 // enter prints the beginning of a call of the PMAPI, with -D pmapi.
 func (t *trace) enter(format string, args ...any) {
-	if t.on(debug.PMAPI) {
+	if t.on(debugname.PMAPI) {
 		t.printf(format+" <:", args...)
 	}
 }
@@ -103,7 +104,7 @@ func (t *trace) enter(format string, args ...any) {
 // leave prints the result of the call: n and more details, or an error.
 func (t *trace) leave(err error, n int, more string) {
 	switch {
-	case !t.on(debug.PMAPI):
+	case !t.on(debugname.PMAPI):
 	case err != nil:
 		t.printf(":> returns %s\n", errText(err))
 	default:
@@ -142,7 +143,7 @@ func (t *trace) opened(kind SourceKind, name string, src source, err error) {
 	if err == nil {
 		t.handle = t.log.OpenContext()
 	}
-	if t.on(debug.Context) {
+	if t.on(debugname.Context) {
 		call := fmt.Sprintf("pmNewContext(%d, %s)", contextType(kind), contextName(kind, name, ""))
 		if err != nil {
 			t.printf("%s -> %d, curr_handle=%d\n", call, int32(pcp.Code(err)), t.log.CurrentContext())

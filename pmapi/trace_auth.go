@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -19,7 +19,7 @@ import (
 // Only the bytes of its value before the offset secret are shown, and dots for the
 // rest.
 func (t *trace) attr(call string, a *wire.Attr, secret int) {
-	if !t.on(debug.Attr) {
+	if !t.on(debugname.Attr) {
 		return
 	}
 	shown := bytes.Repeat([]byte{'.'}, len(a.Value))
@@ -40,14 +40,14 @@ const negotiation = "secureconnect.c:__pmAuthClientNegotiation"
 
 // auth prints a line about authentication, with -D auth.
 func (t *trace) auth(format string, args ...any) {
-	if t.on(debug.Auth) {
+	if t.on(debugname.Auth) {
 		t.printf(format+"\n", args...)
 	}
 }
 
 // authBegins prints the selected method, "" for the default one.
 func (t *trace) authBegins(conn net.Conn, host, method string) {
-	if !t.on(debug.Auth) {
+	if !t.on(debugname.Auth) {
 		return
 	}
 	if method == "" {
@@ -59,7 +59,7 @@ func (t *trace) authBegins(conn net.Conn, host, method string) {
 
 // authOffered prints which methods the collector offers.
 func (t *trace) authOffered(methods []byte) {
-	if t.on(debug.Auth) {
+	if t.on(debugname.Auth) {
 		t.auth(negotiation+" got methods: \"%s\" (%d)", clean(string(methods)), len(methods))
 	}
 }
@@ -77,7 +77,7 @@ func (t *trace) authStarts(mechanism string, done bool, n int) {
 
 // authFails prints why a step of authentication failed.
 func (t *trace) authFails(call string, err error) {
-	if t.on(debug.Auth) {
+	if t.on(debugname.Auth) {
 		code := pcp.Code(err)
 		t.auth("%s failed: %d (%v)", call, int32(code), code)
 	}
@@ -86,7 +86,7 @@ func (t *trace) authFails(call string, err error) {
 // authEnds prints the result of authentication.
 func (t *trace) authEnds(user string, err error) {
 	switch {
-	case !t.on(debug.Auth):
+	case !t.on(debugname.Auth):
 	case err != nil:
 		t.auth(negotiation + " loop failed")
 	default:
@@ -109,14 +109,14 @@ func strength(conn net.Conn) int {
 
 // tls prints a line about TLS, with -D tls.
 func (t *trace) tls(format string, args ...any) {
-	if t.on(debug.TLS) {
+	if t.on(debugname.TLS) {
 		t.printf(format+"\n", args...)
 	}
 }
 
 // tlsBegins prints that the collector is ready for TLS.
 func (t *trace) tlsBegins(conn net.Conn) {
-	if t.on(debug.TLS) {
+	if t.on(debugname.TLS) {
 		t.tls("__pmInitSecureClients: complete\n__pmSecureClientIPCFlags: switching fd=%d to TLS mode", fdOf(conn))
 		t.tls("__pmSecureClientNegotiation: entered")
 	}
@@ -125,7 +125,7 @@ func (t *trace) tlsBegins(conn net.Conn) {
 // tlsEnds prints the result of the TLS handshake: version, cipher and certificate of
 // the collector, which the C library does not print, or the error.
 func (t *trace) tlsEnds(c *tls.Conn, err error) {
-	if !t.on(debug.TLS) {
+	if !t.on(debugname.TLS) {
 		return
 	}
 	if err != nil {

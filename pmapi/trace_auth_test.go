@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/internal/testing/tlstest"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -37,7 +38,7 @@ func TestTraceAuth(t *testing.T) {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
 	}
-	f(traceLogin(t, "h?user=tux&pass=secret&method=plain", plain(), debug.Auth, debug.Attr),
+	f(traceLogin(t, "h?user=tux&pass=secret&method=plain", plain(), debugname.Auth, debugname.Attr),
 		from+"(fd=-1, ssf=0, host=h)",
 		from+` requesting "plain" method`,
 		`__pmDecodeAttr [len=19]: payload="PLAIN SCRAM-SHA-256"`,
@@ -46,14 +47,14 @@ func TestTraceAuth(t *testing.T) {
 		`sasl_client_start sending (17 bytes) "PLAIN"`,
 		`__pmSendAttr [len=17]: payload="PLAIN............"`,
 		from+" success, username=tux")
-	f(traceLogin(t, "h?user=tux&pass=secret&method=cram", plain(), debug.Auth),
+	f(traceLogin(t, "h?user=tux&pass=secret&method=cram", plain(), debugname.Auth),
 		from+"(fd=-1, ssf=0, host=h)",
 		from+` requesting "cram" method`,
 		from+` got methods: "PLAIN SCRAM-SHA-256" (19)`,
 		"sasl_client_start failed: -21348 (Authentication - no mechanism available)")
-	f(traceLogin(t, "h?container=web", plain(), debug.Attr), `__pmSendAttr [len=3]: attr=0xf value="web"`)
+	f(traceLogin(t, "h?container=web", plain(), debugname.Attr), `__pmSendAttr [len=3]: attr=0xf value="web"`)
 
-	got := traceLogin(t, "h?user=tux&pass=secret&method=scram-sha-256", plain(), debug.Auth, debug.Attr)
+	got := traceLogin(t, "h?user=tux&pass=secret&method=scram-sha-256", plain(), debugname.Auth, debugname.Attr)
 	if !strings.Contains(got, from+" awaiting server reply\n") || !strings.Contains(got, from+" step send (") || !strings.Contains(got, from+" success, username=tux\n") {
 		t.Errorf("steps are missing:\n%s", got)
 	}
@@ -76,7 +77,7 @@ func TestTraceTLS(t *testing.T) {
 	addr := secureCollector(t, cert, secureAck, nil).listen(t)
 	var b bytes.Buffer
 	conf := tlstest.Conf(t)
-	d := Dialer{Debug: debug.New(&b, debug.TLS), Config: config.New(func(name string) string {
+	d := Dialer{Debug: debug.New(&b, debugname.TLS), Config: config.New(func(name string) string {
 		if name == "PCP_TLSCONF_PATH" {
 			return conf
 		}
@@ -92,7 +93,7 @@ func TestTraceTLS(t *testing.T) {
 	}
 
 	g := &guard{features: wire.FeatureSecure}
-	got := traceLogin(t, "pcps://h", g, debug.TLS)
+	got := traceLogin(t, "pcps://h", g, debugname.TLS)
 	for _, want := range []string{
 		"__pmSecureClientHandshake: entered\n", "__pmInitSecureClients: entered\n", "__pmInitSecureClients: complete\n",
 		"__pmSecureClientIPCFlags: switching fd=-1 to TLS mode\n", "__pmSecureClientNegotiation: entered\n", "TLS handshake failed: ",

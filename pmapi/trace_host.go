@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -46,7 +46,7 @@ const maxDumped = 1 << 16
 
 // pdus prints PDUs that are about to be sent, with -D pdu.
 func (t *trace) pdus(conn net.Conn, b []byte) {
-	if !t.on(debug.PDU) {
+	if !t.on(debugname.PDU) {
 		return
 	}
 	for len(b) >= wire.HeaderSize {
@@ -108,14 +108,14 @@ func isContainer(body []byte) bool {
 
 // connected prints that a connection exists, of which nothing was read so far.
 func (t *trace) connected(conn net.Conn) {
-	if t.on(debug.Context) {
+	if t.on(debugname.Context) {
 		t.printf("__pmSetSocketIPC: fd=%d\nIPC table fd(PDU version):\n", fdOf(conn))
 	}
 }
 
 // greeted prints the greeting of a collector.
 func (t *trace) greeted(conn net.Conn, hello *wire.Error) {
-	if !t.on(debug.Context) {
+	if !t.on(debugname.Context) {
 		return
 	}
 	info := wire.UnpackInfo(hello.Info)
@@ -135,7 +135,7 @@ func (t *trace) table(conn net.Conn) {
 
 // creds prints credentials that are about to be sent.
 func (t *trace) creds(creds []wire.Cred) {
-	if t.on(debug.Context) {
+	if t.on(debugname.Context) {
 		for i, c := range creds {
 			t.printf("__pmSendCreds: #%d = %x\n", i, uint32(c.Type)<<24|uint32(c.A)<<16|uint32(c.B)<<8|uint32(c.C))
 		}
@@ -145,7 +145,7 @@ func (t *trace) creds(creds []wire.Cred) {
 // connection prints the result of connecting: to a socket, or to one of several
 // ports.
 func (t *trace) connection(to *target, conn net.Conn, path string, ports []int, err error) {
-	if !t.on(debug.Context) {
+	if !t.on(debugname.Context) {
 		return
 	}
 	where := "path=" + clean(path)
@@ -181,14 +181,14 @@ func (t *trace) byProxy(to *target, conn net.Conn, where string, err error) {
 
 // status prints a status that came as an answer.
 func (t *trace) status(code pcp.Error) {
-	if t.on(debug.Context) {
+	if t.on(debugname.Context) {
 		t.printf("__pmDecodeError: got error PDU (code=%d, fromversion=%d)\n", int32(code), wire.PDUVersion)
 	}
 }
 
 // sendProfile prints a profile that is about to be sent.
 func (t *trace) sendProfile(p *pcp.Profile) {
-	if t.on(debug.Profile) {
+	if t.on(debugname.Profile) {
 		t.printf("pmFetch: calling __pmSendProfile, context: %d slot: %d\n", t.handle, slot)
 		t.profile(pcp.InDomNull, p)
 	}
@@ -196,14 +196,14 @@ func (t *trace) sendProfile(p *pcp.Profile) {
 
 // nameRequest prints a request about a name, such as for its children.
 func (t *trace) nameRequest(typ wire.Type, name string, subtype int) {
-	if t.on(debug.PMNS) {
+	if t.on(debugname.PMNS) {
 		t.printf("SendNameReq: from=%d name=\"%s\" pdu=%v subtype=%d\n", slot, clean(name), typ, subtype)
 	}
 }
 
 // asksNames prints a request for the PMIDs of names.
 func (t *trace) asksNames(names []string) {
-	if !t.on(debug.PMNS) {
+	if !t.on(debugname.PMNS) {
 		return
 	}
 	var b strings.Builder
@@ -217,7 +217,7 @@ func (t *trace) asksNames(names []string) {
 
 // gotIDs prints the answer to that.
 func (t *trace) gotIDs(ids []pcp.PMID, err error) {
-	if !t.on(debug.PMNS) || err != nil && len(ids) == 0 {
+	if !t.on(debugname.PMNS) || err != nil && len(ids) == 0 {
 		return
 	}
 	t.idList("__pmDecodeIDList", ids)
@@ -231,21 +231,21 @@ func (t *trace) gotIDs(ids []pcp.PMID, err error) {
 
 // gotNames prints an answer that has names.
 func (t *trace) gotNames(ans *wire.PMNSNames, err error) {
-	if err == nil && t.on(debug.PMNS) {
+	if err == nil && t.on(debugname.PMNS) {
 		t.nameList("__pmDecodeNameList", ans.Names, ans.Status)
 	}
 }
 
 // hostResult dumps a result that came from a collector, or goes there.
 func (t *trace) hostResult(ctx context.Context, res *pcp.Result) {
-	if t.on(debug.PDU) {
+	if t.on(debugname.PDU) {
 		t.result(ctx, t.lookup, res)
 	}
 }
 
 // labels dumps label sets that came from a collector (__pmDumpLabelSets).
 func (t *trace) labels(kind pcp.LabelFlags, ident uint32, sets []pcp.LabelSet) {
-	if !t.on(debug.Labels) {
+	if !t.on(debugname.Labels) {
 		return
 	}
 	var b strings.Builder

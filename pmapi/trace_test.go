@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -67,7 +68,7 @@ func (c *collector) traced(t *testing.T, options ...string) (*Context, *bytes.Bu
 }
 
 func TestTraceContext(t *testing.T) {
-	c, b := newCollector().traced(t, debug.Context)
+	c, b := newCollector().traced(t, debugname.Context)
 	c.Close()
 	const want = `__pmSetSocketIPC: fd=N
 IPC table fd(PDU version):
@@ -89,7 +90,7 @@ pmDestroyContext(0) -> 0, curr_handle=-1
 }
 
 func TestTraceFetch(t *testing.T) {
-	c, b := newCollector().traced(t, debug.Fetch, debug.Profile)
+	c, b := newCollector().traced(t, debugname.Fetch, debugname.Profile)
 	if err := c.DelProfile(indom); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ __pmResult dump from ADDR timestamp: ` + stamp + ` numpmid: 4
 // TestTracePDU checks the words of PDUs, and that a dump's own requests are not
 // shown.
 func TestTracePDU(t *testing.T) {
-	c, b := newCollector().traced(t, debug.PDU)
+	c, b := newCollector().traced(t, debugname.PDU)
 	b.Reset()
 	if _, err := c.LookupName(t.Context(), "demo.count"); err != nil {
 		t.Fatal(err)
@@ -189,7 +190,7 @@ func littleEndian() bool { return wordOf([]byte{1, 0, 0, 0}) == 1 }
 func TestTraceSecret(t *testing.T) {
 	show := func(attr wire.AttrKey, value string) string {
 		var b bytes.Buffer
-		tr := newTrace(debug.New(&b, debug.PDU))
+		tr := newTrace(debug.New(&b, debugname.PDU))
 		tr.pdus(nil, wire.Append(nil, 0, &wire.Attr{Attr: attr, Value: []byte(value)}))
 		return b.String()
 	}
@@ -205,7 +206,7 @@ func TestTraceSecret(t *testing.T) {
 }
 
 func TestTracePMAPI(t *testing.T) {
-	c, b := newCollector().traced(t, debug.PMAPI)
+	c, b := newCollector().traced(t, debugname.PMAPI)
 	ids, err := c.LookupName(t.Context(), "demo.count", "demo.load")
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +250,7 @@ pmDestroyContext(1) <::> returns Attempt to use an illegal context
 }
 
 func TestTraceNames(t *testing.T) {
-	c, b := newCollector().traced(t, debug.PMNS, debug.InDom)
+	c, b := newCollector().traced(t, debugname.PMNS, debugname.InDom)
 	if _, err := LeavesOf(t.Context(), c, "demo"); err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +307,7 @@ func TestTraceFailure(t *testing.T) {
 	var b bytes.Buffer
 	d := Dialer{
 		Config: newCollector().dialer().Config,
-		Debug:  debug.New(&b, debug.Context, debug.PMAPI),
+		Debug:  debug.New(&b, debugname.Context, debugname.PMAPI),
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			return nil, os.ErrNotExist
 		},
@@ -347,8 +348,8 @@ func TestTraceHostile(t *testing.T) {
 		res.Add(pcp.StringValue("\x1b]0;title\x07"))
 	}
 	all := []string{
-		debug.PDU, debug.Fetch, debug.Profile, debug.Value, debug.Context, debug.InDom, debug.PMNS, debug.PMAPI, debug.Labels,
-		debug.Attr, debug.Auth,
+		debugname.PDU, debugname.Fetch, debugname.Profile, debugname.Value, debugname.Context, debugname.InDom, debugname.PMNS, debugname.PMAPI, debugname.Labels,
+		debugname.Attr, debugname.Auth,
 	}
 	c, b := col.traced(t, all...)
 	if _, err := c.Fetch(t.Context(), []pcp.PMID{idName}); err != nil {
@@ -406,7 +407,7 @@ func answerTo(typ wire.Type) wire.Type {
 // TestTraceChanges checks how state bits are named.
 func TestTraceChanges(t *testing.T) {
 	var b bytes.Buffer
-	tr := newTrace(debug.New(&b, debug.Fetch))
+	tr := newTrace(debug.New(&b, debugname.Fetch))
 	tr.changes(AddAgent | RestartAgent | DropAgent)
 	tr.changes(DropAgent | LabelChange | NamesChange)
 	const want = "PMCD state changes: agent(s) added restarted dropped\n" +

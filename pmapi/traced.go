@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -27,7 +27,7 @@ func (s *traced) another() *trace {
 
 func (s *traced) location() Location {
 	at := s.source.location()
-	if s.trace.on(debug.PMNS) {
+	if s.trace.on(debugname.PMNS) {
 		s.trace.printf("pmGetPMNSLocation() -> %s\n", locationText(at))
 	}
 	return at
@@ -58,7 +58,7 @@ func (s *traced) lookupNames(ctx context.Context, names []string, ids []pcp.PMID
 		status = nil
 	}
 	t.leave(status, found, fmt.Sprintf(" (%s)", ends("pmid", ids, pcp.PMID.String)))
-	if t.on(debug.PMNS) {
+	if t.on(debugname.PMNS) {
 		if t.names() == PMNSLocal {
 			t.localNames(names, ids)
 		}
@@ -90,7 +90,7 @@ func (t *trace) localNames(names []string, ids []pcp.PMID) {
 
 func (s *traced) children(ctx context.Context, name string) ([]pmns.Child, error) {
 	children, err := s.source.children(ctx, name)
-	if t := s.trace; t.on(debug.PMNS) {
+	if t := s.trace; t.on(debugname.PMNS) {
 		switch {
 		case err != nil:
 			t.printf("pmGetChildren(name=\"%s\") -> %s\n", clean(name), errText(err))
@@ -199,7 +199,7 @@ func (s *traced) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.
 	if len(ids) > 0 {
 		t.leave(err, int(changes), "")
 	}
-	if err == nil && s.kind() == SourceLocal && t.on(debug.Fetch) {
+	if err == nil && s.kind() == SourceLocal && t.on(debugname.Fetch) {
 		t.localFetch(res)
 	}
 	t.fetched(ctx, s.source, changes, res, err)
@@ -208,7 +208,7 @@ func (s *traced) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.
 
 // fetched prints what a fetch returned.
 func (t *trace) fetched(ctx context.Context, src source, changes Changes, res *pcp.Result, err error) {
-	if !t.on(debug.Fetch) {
+	if !t.on(debugname.Fetch) {
 		return
 	}
 	t.printf("pmFetch returns ...\n")
@@ -244,11 +244,11 @@ func (s *traced) store(ctx context.Context, res *pcp.Result) error {
 
 func (s *traced) hostName(ctx context.Context, p profile) (string, error) {
 	t := s.trace
-	if t.on(debug.Context) {
+	if t.on(debugname.Context) {
 		t.printf("pmGetHostName context(%d) -> 0\n", t.handle)
 	}
 	name, err := s.source.hostName(ctx, p)
-	if t.on(debug.Context) {
+	if t.on(debugname.Context) {
 		t.printf("pmGetHostName reset(%d) -> 0\n", t.handle)
 	}
 	return name, err
@@ -258,7 +258,7 @@ func (s *traced) reconnect(ctx context.Context) error {
 	t := s.trace
 	t.enter("pmReconnectContext(%d)", t.handle)
 	err := s.source.reconnect(ctx)
-	if t.on(debug.Context) {
+	if t.on(debugname.Context) {
 		if err != nil {
 			t.printf("pmReconnectContext(%d), failed: %s\n", t.handle, clean(err.Error()))
 		} else {
@@ -276,10 +276,10 @@ func (s *traced) close() error {
 	if err == nil {
 		log.CloseContext(handle)
 	}
-	if log.On(debug.Context) && err == nil {
+	if log.On(debugname.Context) && err == nil {
 		log.Printf("pmDestroyContext(%d) -> 0, curr_handle=%d\n", handle, log.CurrentContext())
 	}
-	if log.On(debug.PMAPI) {
+	if log.On(debugname.PMAPI) {
 		if err != nil {
 			log.Printf("pmDestroyContext(%d) <::> returns %s\n", handle, errText(err))
 		} else {
@@ -291,7 +291,7 @@ func (s *traced) close() error {
 
 // profileChange prints a change of the profile, with -D profile.
 func (s *traced) profileChange(call string, indom pcp.InDom, p *pcp.Profile) {
-	if log := s.trace.log; log.On(debug.Profile) {
+	if log := s.trace.log; log.On(debugname.Profile) {
 		var b strings.Builder
 		fmt.Fprintf(&b, "%s() indom: %v\n", call, indom)
 		appendProfile(&b, indom, p)

@@ -119,8 +119,8 @@ func TestAbsentAgentIsTriedAgain(t *testing.T) {
 			t.Errorf("try %d came after %v, want at least %v", i+2, got, want)
 		}
 	}
-	if n := len(s.Log.lines("Auto-restarting agents.")); n != 2 || s.HangUps() != 0 {
-		t.Errorf("%d restarts and %d hang-ups are told", n, s.HangUps())
+	if n := len(s.Log.lines("Auto-restarting agents.")); n != 2 || s.Control().HangUps() != 0 {
+		t.Errorf("%d restarts and %d hang-ups are told", n, s.Control().HangUps())
 	}
 }
 

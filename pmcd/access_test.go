@@ -77,6 +77,6 @@ allow "unix:" : all, maximum 1 connections;`).Access,
 	first.fetch(pcp.NewPMID(2, 0, 4))
 	refused("unix", s.Socket, pcp.ErrConnLimit)
 	first.conn.Close()
-	eventually(t, "the first client leaves", func() bool { return len(s.ClientStates()) == 0 })
+	eventually(t, "the first client leaves", func() bool { return len(s.Control().ClientStates()) == 0 })
 	dial(t, "unix", s.Socket).fetch(pcp.NewPMID(2, 0, 4))
 }

@@ -84,12 +84,12 @@ func TestAgentFaults(t *testing.T) {
 				return res
 			}
 			if c.mode == "hang" {
-				s.SetAgentTimeout(200 * time.Millisecond)
+				s.Control().SetAgentTimeout(200 * time.Millisecond)
 			}
 			if res := changed(cl, fakeMetric); res.Sets[0].Err != c.first {
 				t.Errorf("spoiled request gets %v, want %v", res.Sets[0].Err, c.first)
 			}
-			s.SetAgentTimeout(time.Minute)
+			s.Control().SetAgentTimeout(time.Minute)
 			changed(bystander, fakeGood)
 			res := cl.fetch(fakeGood, pcp.NewPMID(301, 0, 5))
 			if res.Sets[0].Err != c.later {
@@ -248,7 +248,7 @@ func TestInProcessAgentHangs(t *testing.T) {
 		c.fetch(other)
 	}
 	// Long, for the calls that do not hang.
-	s.SetAgentTimeout(2 * time.Second)
+	s.Control().SetAgentTimeout(2 * time.Second)
 	victim.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{other, bad, good}})
 	<-blocked
 	waiter.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{good, other}})
@@ -274,7 +274,7 @@ func TestInProcessAgentHangs(t *testing.T) {
 	}
 	// All kinds of requests are refused without a wait, which would have no
 	// end now, by the same connections.
-	s.SetAgentTimeout(time.Hour)
+	s.Control().SetAgentTimeout(time.Hour)
 	for _, c := range []*rawClient{victim, waiter} {
 		if res := c.fetchAgain(good, other); res.Sets[0].Err != pcp.ErrAgain || len(res.Sets[1].Values) != 1 {
 			t.Errorf("while it hangs a fetch gives %+v", res.Sets)

@@ -54,9 +54,9 @@ func TestAgentHearsAboutClients(t *testing.T) {
 	silent := dial(t, "unix", s.Socket) // asks this agent for nothing
 	silent.fetch(pcp.NewPMID(400, 0, 0))
 	for _, c := range []*rawClient{silent, local} {
-		n := len(s.ClientStates())
+		n := len(s.Control().ClientStates())
 		c.conn.Close()
-		eventually(t, "it leaves", func() bool { return len(s.ClientStates()) < n })
+		eventually(t, "it leaves", func() bool { return len(s.Control().ClientStates()) < n })
 	}
 	again := dial(t, "unix", s.Socket) // takes the number that became free
 	again.fetch(id)

@@ -83,7 +83,7 @@ func TestLogin(t *testing.T) {
 		}
 		c.LookupDesc(t.Context(), pcp.NewPMID(305, 0, 1))
 		c.Close()
-		eventually(t, "it leaves", func() bool { return len(s.ClientStates()) == 0 })
+		eventually(t, "it leaves", func() bool { return len(s.Control().ClientStates()) == 0 })
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -160,7 +160,7 @@ func TestBadAuthentication(t *testing.T) {
 		c.receive()
 		c.conn.Close()
 	}
-	eventually(t, "all are gone", func() bool { return len(s.ClientStates()) == 0 })
+	eventually(t, "all are gone", func() bool { return len(s.Control().ClientStates()) == 0 })
 	if n := len(s.Log.lines("authentication of user")); n != 11 {
 		t.Errorf("%d lines about failures, want 11", n)
 	}

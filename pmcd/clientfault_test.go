@@ -292,7 +292,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	for _, c := range clients[:10] {
 		c.conn.Close()
 	}
-	eventually(t, "clients leave", func() bool { return len(s.ClientStates()) == 10 })
+	eventually(t, "clients leave", func() bool { return len(s.Control().ClientStates()) == 10 })
 	s.stop(t)
 	for _, c := range clients[10:] {
 		if _, err := io.ReadAll(c.conn); err != nil && !isReset(err) {

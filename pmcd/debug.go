@@ -1,6 +1,6 @@
 package pmcd
 
-// Debug options, as bits of Config.Debug and Server.SetDebug. Others mean
+// Debug options, as bits of Config.Debug. Others mean
 // nothing to a Server.
 const (
 	DebugPDU    = 1 << 0  // pdu: each PDU, in hexadecimal with its meaning
@@ -10,7 +10,7 @@ const (
 )
 
 // Debug are the debug options in effect.
-func (s *Server) Debug() int32 { return s.journal.debug.Load() }
+func (s control) Debug() int32 { return s.journal.debug.Load() }
 
 // SetDebug changes them.
-func (s *Server) SetDebug(flags int32) { s.setDebug(flags) }
+func (s control) SetDebug(flags int32) { s.setDebug(flags) }

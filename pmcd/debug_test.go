@@ -23,10 +23,10 @@ func TestDebug(t *testing.T) {
 	if len(s.Log.lines("client admitted")) != 1 || len(s.Log.lines("request")) != 0 || report.String() != "" {
 		t.Errorf("with DebugAccess the log is %s%s", s.Log, report)
 	}
-	s.SetTraceFlags(pmcd.TraceConn)
-	s.SetDebug(pmcd.DebugIO | pmcd.DebugPDU)
-	if s.TraceFlags() != pmcd.TraceConn || s.Debug() != pmcd.DebugIO|pmcd.DebugPDU {
-		t.Errorf("flags are %#x and %#x", s.TraceFlags(), s.Debug())
+	s.Control().SetTraceFlags(pmcd.TraceConn)
+	s.Control().SetDebug(pmcd.DebugIO | pmcd.DebugPDU)
+	if s.Control().TraceFlags() != pmcd.TraceConn || s.Control().Debug() != pmcd.DebugIO|pmcd.DebugPDU {
+		t.Errorf("flags are %#x and %#x", s.Control().TraceFlags(), s.Control().Debug())
 	}
 	ask()
 	if len(s.Log.lines("client came")) != 1 || len(s.Log.lines(`request client=`)) != 1 || len(s.Log.lines("client admitted")) != 1 {
@@ -36,13 +36,13 @@ func TestDebug(t *testing.T) {
 		t.Errorf("with DebugPDU the log is %s", report)
 	}
 	shown := report.String()
-	s.SetDebug(0)
+	s.Control().SetDebug(0)
 	ask()
 	if report.String() != shown || len(s.Log.lines("client came")) != 1 {
 		t.Errorf("without debug options the log has %s%s", s.Log, report)
 	}
-	if s.TraceFlags() != pmcd.TraceConn {
-		t.Errorf("trace flags are %#x", s.TraceFlags())
+	if s.Control().TraceFlags() != pmcd.TraceConn {
+		t.Errorf("trace flags are %#x", s.Control().TraceFlags())
 	}
 
 	var b strings.Builder

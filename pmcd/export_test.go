@@ -20,3 +20,6 @@ func (s *Server) AtGate() int {
 	defer s.gate.mu.Unlock()
 	return len(s.gate.waiting)
 }
+
+// Control returns the server as the agent pmcd has it.
+func (s *Server) Control() control { return control{s} }

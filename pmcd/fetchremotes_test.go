@@ -105,7 +105,7 @@ func TestFaultsBesideOthers(t *testing.T) {
 				c.fetch(fakeGood, other)
 			} else {
 				c.fetch(other)
-				s.SetAgentTimeout(200 * time.Millisecond)
+				s.Control().SetAgentTimeout(200 * time.Millisecond)
 			}
 			c.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{fakeMetric, other}})
 			res, ok := c.receive().(*wire.Result)

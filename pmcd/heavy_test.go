@@ -67,7 +67,7 @@ func TestSmallBeforeHeavy(t *testing.T) {
 			fetches := int(wire.TypeHighResFetch - wire.TypeError)
 			<-a.began
 			eventually(t, "all heavy requests are here", func() bool {
-				return s.PDUsIn(fetches) == n && s.Waiting(301)+s.AtGate() == n-1
+				return s.Control().PDUsIn(fetches) == n && s.Waiting(301)+s.AtGate() == n-1
 			})
 			small := dial(t, "unix", s.Socket)
 			small.send(&wire.Profile{})

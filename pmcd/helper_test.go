@@ -168,7 +168,7 @@ func builtin(t testing.TB, name string) pmcd.AgentSpec {
 		t.Fatalf("no agent %q", name)
 	}
 	return pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-		return b.Open(spec.Env{Host: s, Version: "test"})
+		return b.Open(spec.Env{Host: s.Host(), Version: "test"})
 	}}
 }
 

@@ -123,7 +123,7 @@ func TestNothingIsUnknownUnderLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.SetAgentTimeout(limit)
+			s.Control().SetAgentTimeout(limit)
 			var fetches, late, looks, again atomic.Int64
 			var clients sync.WaitGroup
 			ctx, stop := context.WithTimeout(t.Context(), length)

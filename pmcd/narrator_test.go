@@ -77,7 +77,7 @@ func TestInProcessAgentIsNamed(t *testing.T) {
 		t.Errorf("after that a value is %v", res.Sets[0])
 	}
 
-	s.SetAgentTimeout(100 * time.Millisecond)
+	s.Control().SetAgentTimeout(100 * time.Millisecond)
 	c.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{pcp.NewPMID(302, 0, 1)}})
 	<-blocked
 	s.Log.waitFor(t, "agent does not answer")

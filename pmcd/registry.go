@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/go-pcp/pcp"
-	agentpmcd "github.com/go-pcp/pcp/agent/pmcd"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
@@ -298,11 +297,11 @@ func (r *registry) exchange(t *table, unwanted, removed, fresh []*agent) {
 }
 
 // states lists the agents by domain.
-func (r *registry) states() []agentpmcd.AgentState {
+func (r *registry) states() []AgentState {
 	agents := r.list()
-	list := make([]agentpmcd.AgentState, len(agents))
+	list := make([]AgentState, len(agents))
 	for i, ag := range agents {
-		list[i] = agentpmcd.AgentState{
+		list[i] = AgentState{
 			Name:      ag.Name(),
 			Domain:    ag.spec.Domain,
 			Type:      int(ag.spec.Kind) << 1,
@@ -311,7 +310,7 @@ func (r *registry) states() []agentpmcd.AgentState {
 			Fenced:    ag.Fenced(),
 		}
 	}
-	slices.SortFunc(list, func(a, b agentpmcd.AgentState) int { return cmp.Compare(a.Domain, b.Domain) })
+	slices.SortFunc(list, func(a, b AgentState) int { return cmp.Compare(a.Domain, b.Domain) })
 	return list
 }
 

@@ -61,7 +61,7 @@ func TestHangUp(t *testing.T) {
 			t.Fatalf("domain %d is not there to begin with: %v", domain, res.Sets[0].Err)
 		}
 	}
-	seq := s.SequenceNumber()
+	seq := s.Control().SequenceNumber()
 	want := func(what string, bits pmapi.Changes, more uint32, err pcp.Error) {
 		t.Helper()
 		if got, vs := c.changes(fakeGood); got != bits || vs.Err != err {
@@ -70,10 +70,10 @@ func TestHangUp(t *testing.T) {
 		if got, _ := c.changes(fakeGood); got != 0 {
 			t.Errorf("%s: the next fetch brings the changes %#x", what, got)
 		}
-		if got := s.SequenceNumber() - seq; got != more {
+		if got := s.Control().SequenceNumber() - seq; got != more {
 			t.Errorf("%s: the sequence number grew by %d, want %d", what, got, more)
 		}
-		seq = s.SequenceNumber()
+		seq = s.Control().SequenceNumber()
 	}
 	starts := func(name string, n int) {
 		t.Helper()
@@ -157,8 +157,8 @@ func TestHangUp(t *testing.T) {
 	if c.expect(&ids); ids.PMIDs[0] != fakeGood {
 		t.Errorf("fresh.name is %v", ids.PMIDs[0])
 	}
-	if s.HangUps() != 5 {
-		t.Errorf("%d hang-ups were counted", s.HangUps())
+	if s.Control().HangUps() != 5 {
+		t.Errorf("%d hang-ups were counted", s.Control().HangUps())
 	}
 }
 
@@ -242,8 +242,8 @@ func TestDeadAgentsAreRestarted(t *testing.T) {
 			die(t, s)
 			up(t, s, n+2)
 		}
-		if s.HangUps() != 0 {
-			t.Errorf("%d hang-ups were counted", s.HangUps())
+		if s.Control().HangUps() != 0 {
+			t.Errorf("%d hang-ups were counted", s.Control().HangUps())
 		}
 	})
 	t.Run("once", func(t *testing.T) {

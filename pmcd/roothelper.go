@@ -43,7 +43,7 @@ func (h *RootHelper) connectTo(agents *registry) {
 	if !agents.any((*agent).startedRoot) {
 		return
 	}
-	if err := h.Connect(); err != nil {
+	if err := h.connect(); err != nil {
 		h.miss(agents, err)
 	}
 }
@@ -70,16 +70,16 @@ func NewRootHelper(path string) *RootHelper {
 // DefaultRootPath is where the helper of an installation listens.
 func DefaultRootPath(cfg *config.Config) string { return rootproto.DefaultPath(cfg) }
 
-// Connect connects. The error is pcp.ErrNotConn if there is no helper.
-func (h *RootHelper) Connect() error { return h.client.Connect() }
+// connect connects. The error is pcp.ErrNotConn if there is no helper.
+func (h *RootHelper) connect() error { return h.client.Connect() }
 
 // Close closes the connection.
 func (h *RootHelper) Close() error { return h.client.Close() }
 
-// HostName returns the name of the host in a container, and ProcessID the number
+// hostName returns the name of the host in a container, and processID the number
 // of the container's first process. If the container is not known, they return
 // pcp.ErrNoContainer.
-func (h *RootHelper) HostName(container string) (string, error) { return h.client.HostName(container) }
+func (h *RootHelper) hostName(container string) (string, error) { return h.client.HostName(container) }
 
-// ProcessID is described at HostName.
-func (h *RootHelper) ProcessID(container string) (int, error) { return h.client.ProcessID(container) }
+// processID is described at hostName.
+func (h *RootHelper) processID(container string) (int, error) { return h.client.ProcessID(container) }

@@ -196,7 +196,7 @@ func TestRootHelperMissing(t *testing.T) {
 	if n := len(s.Log.lines("root helper is unavailable")); n != 1 {
 		t.Errorf("told %d times that there is no helper", n)
 	}
-	if _, err := s.HostNameIn("box"); pcp.Code(err) != pcp.ErrNotConn {
+	if _, err := s.Control().HostNameIn("box"); pcp.Code(err) != pcp.ErrNotConn {
 		t.Errorf("name of the host in a container: %v", err)
 	}
 	s.stop(t)
@@ -265,7 +265,7 @@ func TestRealRootHelper(t *testing.T) {
 	if !strings.Contains(string(log), "Starting fake agent: "+strings.Join(command, " ")) {
 		t.Errorf("the helper did not start it: %s", log)
 	}
-	if _, err := s.HostNameIn("no-such-container"); pcp.Code(err) != pcp.ErrNoContainer {
+	if _, err := s.Control().HostNameIn("no-such-container"); pcp.Code(err) != pcp.ErrNoContainer {
 		t.Errorf("host name in a container that is not there: %v", err)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	agentpmcd "github.com/go-pcp/pcp/agent/pmcd"
+	agentpmcd "github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
 )

@@ -22,8 +22,8 @@ func New(cfg Config) (*Server, error) {
 		cfg.TLS = cfg.TLS.Clone() // the caller's stays as it is
 	}
 	s := &Server{journal: newJournal(cfg.Log, cfg.Report), cfg: cfg, start: time.Now(), closing: make(chan struct{}), gate: newGate()}
-	s.SetTraceFlags(cfg.Trace)
-	s.SetDebug(cfg.Debug)
+	s.events.SetFlags(cfg.Trace)
+	s.setDebug(cfg.Debug)
 	s.memory.base, s.memory.set = cfg.MemoryLimit, debug.SetMemoryLimit
 	s.memory.start()
 	s.clients.counted = s.memory.clients

@@ -109,7 +109,7 @@ func (c *rawClient) refused(err error) bool {
 func TestSecure(t *testing.T) {
 	w := newTLSWorld(t)
 	s := start(t, pmcd.Config{TLS: w.server, Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{}), builtin(t, "pmcd")}})
-	if f := s.Features(); !f.Secure || f.ClientCertRequired {
+	if f := s.Control().Features(); !f.Secure || f.ClientCertRequired {
 		t.Errorf("features %+v", f)
 	}
 	plain := dial(t, "tcp", s.TCP)
@@ -196,7 +196,7 @@ func TestSecureClientCert(t *testing.T) {
 	}
 	for name, cfg := range map[string]*tls.Config{"fixed": w.server, "chosen": cfg} {
 		s := start(t, pmcd.Config{TLS: cfg, RequireClientCert: true, Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}})
-		if f := s.Features(); !f.Secure || !f.ClientCertRequired {
+		if f := s.Control().Features(); !f.Secure || !f.ClientCertRequired {
 			t.Errorf("%s: features %+v", name, f)
 		}
 		// From this host one can do without TLS, but not with half of it.
@@ -526,7 +526,7 @@ func TestSecureError(t *testing.T) {
 	c.conn.(*tls.Conn).NetConn().Close()
 	c = dialSecure(t, "tcp", s.TCP, w.plain)
 	c.answers()
-	eventually(t, "two clients are gone", func() bool { return len(s.ClientStates()) == 1 })
+	eventually(t, "two clients are gone", func() bool { return len(s.Control().ClientStates()) == 1 })
 	if lines := s.Log.lines(addr); len(lines) != 0 {
 		t.Errorf("log has %q", lines)
 	}

@@ -103,7 +103,7 @@ func TestSiteLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}, SysConfDir: dir})
-	if got, want := s.UserLabels(), `{"one":1}`; got != want {
+	if got, want := s.Control().UserLabels(), `{"one":1}`; got != want {
 		t.Errorf("labels at the start are %s, want %s", got, want)
 	}
 	for _, want := range []string{"/labels/b: ", "/labels/fifo: not a file", "/labels/z: more than ", `machineid_hash \"md5\"`} {
@@ -131,7 +131,7 @@ func TestSiteLabels(t *testing.T) {
 	s.HangUp()
 	fetch(pmapi.LabelChange)
 	fetch(0)
-	if got, want := s.UserLabels(), `{"two":2}`; got != want {
+	if got, want := s.Control().UserLabels(), `{"two":2}`; got != want {
 		t.Errorf("labels after a change are %s, want %s", got, want)
 	}
 	// The same labels, no longer optional.
@@ -143,7 +143,7 @@ func TestSiteLabels(t *testing.T) {
 	}
 	s.HangUp()
 	fetch(pmapi.LabelChange)
-	if got := s.UserLabels(); got != "" {
+	if got := s.Control().UserLabels(); got != "" {
 		t.Errorf("labels without files are %s", got)
 	}
 	// Signals in the midst of requests.

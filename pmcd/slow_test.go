@@ -145,14 +145,14 @@ func TestSlowAgentKeepsItsNames(t *testing.T) {
 			}
 
 			a.wait.Store(true)
-			s.SetAgentTimeout(300 * time.Millisecond)
+			s.Control().SetAgentTimeout(300 * time.Millisecond)
 			victim.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{slowOne, other}})
 			<-a.began
 			res := &wire.Result{HighRes: true}
 			if victim.expect(res); res.Sets[0].Err != pcp.ErrAgain || len(res.Sets[1].Values) != 1 {
 				t.Errorf("the fetch that takes too long gets %+v, want %v and the other agent's value", res.Sets, pcp.ErrAgain)
 			}
-			s.SetAgentTimeout(time.Hour) // so that every goroutine that waits for the agent hangs
+			s.Control().SetAgentTimeout(time.Hour) // so that every goroutine that waits for the agent hangs
 			for _, c := range []*rawClient{early, victim, late} {
 				for i, p := range requests {
 					if diff := cmp.Diff(before[i], c.answer(p)); diff != "" {
@@ -170,7 +170,7 @@ func TestSlowAgentKeepsItsNames(t *testing.T) {
 				t.Errorf("the status is %d, connected %v", status, connected)
 			}
 			leaver.conn.Close()
-			eventually(t, "the client that leaves is gone", func() bool { return len(s.ClientStates()) == 3 })
+			eventually(t, "the client that leaves is gone", func() bool { return len(s.Control().ClientStates()) == 3 })
 
 			// The answer that comes late is not taken for that of another request.
 			a.free()
@@ -218,7 +218,7 @@ func TestKnownForItsUserAlone(t *testing.T) {
 	t.Cleanup(a.free)
 	known.fetch(slowTwo)
 	a.wait.Store(true)
-	s.SetAgentTimeout(100 * time.Millisecond)
+	s.Control().SetAgentTimeout(100 * time.Millisecond)
 	known.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{slowOne}})
 	<-a.began
 	known.expect(&wire.Result{HighRes: true})
@@ -266,7 +266,7 @@ func TestAgentStopped(t *testing.T) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		s.SetAgentTimeout(200 * time.Millisecond)
+		s.Control().SetAgentTimeout(200 * time.Millisecond)
 		res := c.fetchAgain(ids...)
 		if res.Sets[0].Err != pcp.ErrAgain {
 			t.Errorf("from a stopped process a fetch gets %v", res.Sets[0].Err)
@@ -274,7 +274,7 @@ func TestAgentStopped(t *testing.T) {
 		if last := res.Sets[len(ids)-1]; len(ids) > len(long) && len(last.Values) != 1 {
 			t.Errorf("the other agent's value is %+v", last)
 		}
-		s.SetAgentTimeout(time.Minute)
+		s.Control().SetAgentTimeout(time.Minute)
 		again := len(s.Log.lines("agent answers again"))
 		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 			t.Fatal(err)
@@ -297,7 +297,7 @@ func TestAgentThatNeverComesBack(t *testing.T) {
 	}})
 	c := dial(t, "unix", s.Socket)
 	c.fetch(fakeGood)
-	s.SetAgentTimeout(50 * time.Millisecond)
+	s.Control().SetAgentTimeout(50 * time.Millisecond)
 	if res := c.fetchAgain(fakeMetric); res.Sets[0].Err != pcp.ErrAgain {
 		t.Errorf("the fetch that hangs gets %v", res.Sets[0].Err)
 	}

@@ -49,7 +49,7 @@ func describeListener(b *strings.Builder, ln net.Listener) {
 }
 
 // DumpClients writes the table of clients to Config.Report.
-func (s *Server) DumpClients() {
+func (s control) DumpClients() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", time.Now().Format(time.ANSIC))
 	s.clients.describe(&b)

@@ -112,7 +112,7 @@ func TestAbandonedCallEndsItsRequest(t *testing.T) {
 	released := 0
 	release := func() {
 		t.Helper()
-		s.SetAgentTimeout(time.Minute)
+		s.Control().SetAgentTimeout(time.Minute)
 		a.release <- struct{}{}
 		released++
 		eventually(t, "the agent answers again", func() bool { return len(s.Log.lines("agent answers again")) == released })
@@ -142,7 +142,7 @@ func TestAbandonedCallEndsItsRequest(t *testing.T) {
 			}
 			before := b.calls.Load()
 			a.where.Store(c.where)
-			s.SetAgentTimeout(50 * time.Millisecond)
+			s.Control().SetAgentTimeout(50 * time.Millisecond)
 			cl.send(c.request)
 			var e wire.Error
 			if cl.expect(&e); e.Code != pcp.ErrAgain {
@@ -165,7 +165,7 @@ func TestAbandonedCallEndsItsRequest(t *testing.T) {
 		clients := int32(len(requests))
 		eventually(t, "the other clients are gone", func() bool { return b.ends.Load() == clients })
 		a.where.Store("end")
-		s.SetAgentTimeout(50 * time.Millisecond)
+		s.Control().SetAgentTimeout(50 * time.Millisecond)
 		cl.conn.Close()
 		eventually(t, "the other agent hears of the end", func() bool { return b.ends.Load() == clients+1 })
 		release()

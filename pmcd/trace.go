@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
 )
 
-// Flags of the event trace, of Config.Trace and Server.SetTraceFlags (TR_MASK_*).
+// Flags of the event trace, of Config.Trace (TR_MASK_*).
 const (
 	TraceConn       = trace.Conn       // clients and agents that come and go, and failures
 	TracePDU        = trace.PDU        // PDUs exchanged with them
@@ -19,16 +19,16 @@ const (
 const maxTraceBuffers = 1 << 16
 
 // TraceFlags returns the traced events.
-func (s *Server) TraceFlags() uint32 { return s.events.Flags() }
+func (s control) TraceFlags() uint32 { return s.events.Flags() }
 
 // SetTraceFlags changes it: TraceConn, TracePDU and TraceUnbuffered, or'ed.
-func (s *Server) SetTraceFlags(flags uint32) { s.events.SetFlags(flags) }
+func (s control) SetTraceFlags(flags uint32) { s.events.SetFlags(flags) }
 
 // TraceBuffers is how many events are kept for DumpTrace.
-func (s *Server) TraceBuffers() int { return s.events.Size() }
+func (s control) TraceBuffers() int { return s.events.Size() }
 
 // SetTraceBuffers changes it, and forgets the kept events.
-func (s *Server) SetTraceBuffers(n int) error {
+func (s control) SetTraceBuffers(n int) error {
 	switch {
 	case n < 0:
 		return pcp.ErrSign
@@ -42,7 +42,7 @@ func (s *Server) SetTraceBuffers(n int) error {
 }
 
 // DumpTrace writes the events that are kept to Config.Report, and forgets them.
-func (s *Server) DumpTrace() { s.events.Dump() }
+func (s control) DumpTrace() { s.events.Dump() }
 
 // descriptorOf is trace.File as it appears in the log's tables.
 func descriptorOf(conn any) string {

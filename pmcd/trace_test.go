@@ -52,7 +52,7 @@ func TestTrace(t *testing.T) {
 		report.b.Reset()
 		report.mu.Unlock()
 	}
-	s.DumpTrace()
+	s.Control().DumpTrace()
 	compare("start",
 		"PMCD event trace: ",
 		"Recv: CREDS PDU, fd=N, len=20",
@@ -60,7 +60,7 @@ func TestTrace(t *testing.T) {
 		"Add PMDA: domain=300, infd=N, outfd=N",
 		"Add PMDA: domain=301, DSO",
 	)
-	s.DumpTrace()
+	s.Control().DumpTrace()
 	compare("nothing", "PMCD event trace: <empty>")
 
 	c := dial(t, "unix", s.Socket)
@@ -68,7 +68,7 @@ func TestTrace(t *testing.T) {
 	c.send(&wire.DescReq{PMID: pcp.NewPMID(305, 0, 5)})
 	var e wire.Error
 	c.expect(&e)
-	s.DumpTrace()
+	s.Control().DumpTrace()
 	compare("client",
 		"PMCD event trace: ",
 		"New client: [0] addr="+s.Socket+", fd=N, seq=1",
@@ -83,27 +83,27 @@ func TestTrace(t *testing.T) {
 
 	// Only the requested events are traced, and only as many as configured are
 	// kept.
-	s.SetTraceFlags(pmcd.TraceConn)
+	s.Control().SetTraceFlags(pmcd.TraceConn)
 	c.fetch(pcp.NewPMID(301, 0, 5))
-	s.SetTraceFlags(pmcd.TracePDU)
-	if err := s.SetTraceBuffers(2); err != nil || s.TraceBuffers() != 2 {
-		t.Fatalf("%d buffers, %v", s.TraceBuffers(), err)
+	s.Control().SetTraceFlags(pmcd.TracePDU)
+	if err := s.Control().SetTraceBuffers(2); err != nil || s.Control().TraceBuffers() != 2 {
+		t.Fatalf("%d buffers, %v", s.Control().TraceBuffers(), err)
 	}
 	c.fetch(pcp.NewPMID(301, 0, 5))
-	s.DumpTrace()
+	s.Control().DumpTrace()
 	compare("the last two",
 		"PMCD event trace: ",
 		"Recv: HIGHRES_FETCH PDU, fd=N, len=32",
 		"Xmit: HIGHRES_RESULT PDU, fd=N, numpmid=1",
 	)
 	for n, want := range map[int]error{-1: pcp.ErrSign, 0: pcp.ErrBadStore, 1 << 30: pcp.ErrTooBig} {
-		if err := s.SetTraceBuffers(n); !errors.Is(err, want) {
+		if err := s.Control().SetTraceBuffers(n); !errors.Is(err, want) {
 			t.Errorf("%d buffers: %v, want %v", n, err, want)
 		}
 	}
 
-	s.SetTraceFlags(pmcd.TraceConn | pmcd.TraceUnbuffered)
-	s.SetTraceBuffers(20)
+	s.Control().SetTraceFlags(pmcd.TraceConn | pmcd.TraceUnbuffered)
+	s.Control().SetTraceBuffers(20)
 	c.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{fakeMetric}})
 	c.receive()
 	c.receive()
@@ -124,7 +124,7 @@ func TestDumpClients(t *testing.T) {
 	report := new(logBuffer)
 	s := start(t, pmcd.Config{Report: report, Agents: []pmcd.AgentSpec{inProcess("local", 301, &scripted{})}})
 	dial(t, "tcp4", s.TCP).fetch(pcp.NewPMID(301, 0, 5))
-	s.DumpClients()
+	s.Control().DumpClients()
 	if got := report.lines("127.0.0.1"); len(got) != 1 || len(report.lines("->Current PMCD clients at ")) != 1 {
 		t.Errorf("table is %s", report)
 	}
@@ -145,7 +145,7 @@ func TestStopHangingAgent(t *testing.T) {
 		c := dial(t, "unix", s.Socket)
 		c.fetch(fakeGood)
 		c.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{fakeMetric}})
-		eventually(t, "the agent is asked", func() bool { return s.PDUsOut(int(wire.TypeFetch-wire.TypeError)) == 2 })
+		eventually(t, "the agent is asked", func() bool { return s.Control().PDUsOut(int(wire.TypeFetch-wire.TypeError)) == 2 })
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -173,7 +173,7 @@ func TestTimeoutIsTold(t *testing.T) {
 	hang := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "mute")}}
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("local", 301, &scripted{}), hang}})
 	c := dial(t, "unix", s.Socket)
-	s.SetAgentTimeout(200 * time.Millisecond)
+	s.Control().SetAgentTimeout(200 * time.Millisecond)
 	c.send(&wire.DescReq{PMID: fakeMetric})
 	var e wire.Error
 	if c.expect(&e); e.Code != pcp.ErrIPC {

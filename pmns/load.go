@@ -15,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/cpp"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/internal/stdpmid"
 )
 
@@ -75,7 +76,7 @@ func (l *Loader) Load(path string) (*Tree, error) {
 		path, raw = DefaultPath(cfg), true
 	}
 	p := newParser(path)
-	if l.Debug.On(debug.PMNS) {
+	if l.Debug.On(debugname.PMNS) {
 		p.debug = l.Debug
 		p.announce(given, l.DupOK, !raw)
 	}

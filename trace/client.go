@@ -22,8 +22,8 @@ import (
 // Defaults.
 const (
 	DefaultTimeout        = 3 * time.Second  // of a connection, until the agent has greeted
-	DefaultRequestTimeout = 10 * time.Second // of an acknowledgement
-	DefaultBuffer         = 256 << 10        // bytes
+	defaultRequestTimeout = 10 * time.Second // of an acknowledgement
+	defaultBuffer         = 256 << 10        // bytes
 )
 
 // defaultReconnect are the pauses before the next attempts to connect; the last is for all later ones.
@@ -48,7 +48,7 @@ type Config struct {
 
 	// Timeout is the time limit of a connection, with the agent's greeting; PCP_TRACE_TIMEOUT, in
 	// seconds; DefaultTimeout. RequestTimeout is the time limit for the acknowledgement of a call,
-	// and for Close to send all records; PCP_TRACE_REQTIMEOUT, in seconds; DefaultRequestTimeout.
+	// and for Close to send all records; PCP_TRACE_REQTIMEOUT, in seconds; by default 3 seconds.
 	Timeout, RequestTimeout time.Duration
 
 	// Reconnect are the pauses after attempts to connect that failed: after the first, after the
@@ -57,7 +57,7 @@ type Config struct {
 	Reconnect []time.Duration
 
 	// Buffer is the maximum number of bytes of unsent records of an asynchronous
-	// client; DefaultBuffer.
+	// client; by default 256 KiB.
 	Buffer int
 
 	Config *config.Config // the environment; nil means config.Process
@@ -117,7 +117,7 @@ func New(cfg Config) (*Client, error) {
 		d        *time.Duration
 		name     string
 		standard time.Duration
-	}{{&c.timeout, "PCP_TRACE_TIMEOUT", DefaultTimeout}, {&c.requestTimeout, "PCP_TRACE_REQTIMEOUT", DefaultRequestTimeout}} {
+	}{{&c.timeout, "PCP_TRACE_TIMEOUT", DefaultTimeout}, {&c.requestTimeout, "PCP_TRACE_REQTIMEOUT", defaultRequestTimeout}} {
 		if *t.d <= 0 {
 			if *t.d, err = secondsOf(t.name, env.Getenv(t.name)); err != nil {
 				return nil, err
@@ -132,7 +132,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.addr = joinHostPort(c.host, c.port)
 	c.syn.init()
-	c.asyn.init(cmp.Or(max(cfg.Buffer, 0), DefaultBuffer))
+	c.asyn.init(cmp.Or(max(cfg.Buffer, 0), defaultBuffer))
 	return c, nil
 }
 

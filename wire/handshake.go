@@ -62,17 +62,17 @@ func UnpackInfo(w uint32) Info {
 	return Info{Version: uint8(w >> 24 & 0x7f), Licensed: uint8(w >> 16), Features: Features(w)}
 }
 
-// CredVersion is the type of the version credential (CVERSION), the only one
+// credVersion is the type of the version credential (CVERSION), the only one
 // in use.
-const CredVersion = 1
+const credVersion = 1
 
 // VersionCred returns the credential by which a client or an agent states its
 // version and selects features (__pmVersionCred).
 func VersionCred(version uint8, f Features) Cred {
-	return Cred{Type: CredVersion, A: version, B: uint8(f >> 8), C: uint8(f)}
+	return Cred{Type: credVersion, A: version, B: uint8(f >> 8), C: uint8(f)}
 }
 
 // Version decodes a version credential; ok is false if c is of another type.
 func (c Cred) Version() (version uint8, f Features, ok bool) {
-	return c.A, Features(c.B)<<8 | Features(c.C), c.Type == CredVersion
+	return c.A, Features(c.B)<<8 | Features(c.C), c.Type == credVersion
 }

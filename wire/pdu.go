@@ -186,7 +186,7 @@ type Creds struct{ Creds []Cred }
 
 // A Cred is one credential word (__pmCred), most significant byte first.
 type Cred struct {
-	Type    uint8 // CredVersion
+	Type    uint8 // credVersion
 	A, B, C uint8 // in a version credential the version and, of 16 bits, the features
 }
 

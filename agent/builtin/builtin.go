@@ -71,8 +71,8 @@ type Env struct {
 	Form     Form
 	// Host is the program that the agent becomes a part of, nil if it offers
 	// nothing to agents. An agent asserts the interface that it has for its host,
-	// as agent/pmcd does with its Collector. In a collector, Host is the
-	// *pmcd.Server.
+	// as internal/agent/pmcd does with its Collector. In a collector, it is
+	// the Host of the pmcd.Server.
 	Host any
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // Interpolation is traced in the layout of the C library. Each function here does
@@ -16,7 +17,7 @@ import (
 
 // interpLog returns the log if interpolation is traced, otherwise nil.
 func (s *Set) interpLog() *debug.Log {
-	if log := s.opts.Debug; log.On(debug.Interp) {
+	if log := s.opts.Debug; log.On(debugname.Interp) {
 		return log
 	}
 	return nil
@@ -72,7 +73,7 @@ func (c *Cursor) traceRoll(dir archive.Direction, t float64) {
 // the way to the time wanted.
 func (c *Cursor) traceDamage(dir archive.Direction, err error) {
 	log := c.set.opts.Debug
-	if !log.Any(debug.Interp, debug.Archive) || !errors.Is(err, pcp.ErrLogRec) {
+	if !log.Any(debugname.Interp, debugname.Archive) || !errors.Is(err, pcp.ErrLogRec) {
 		return
 	}
 	doing, volume := "", "vol"

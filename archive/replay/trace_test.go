@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // TestTrace checks the trace of a counter before, across and after a mark.
@@ -38,7 +39,7 @@ func TestTrace(t *testing.T) {
 		}
 		return regexp.MustCompile(`posn=\d+`).ReplaceAllString(log.String(), "posn=N")
 	}
-	if got := trace(debug.LogMeta); regexp.MustCompile("Interp|bounds").MatchString(got) {
+	if got := trace(debugname.LogMeta); regexp.MustCompile("Interp|bounds").MatchString(got) {
 		t.Errorf("without interp it traces %s", got)
 	}
 	want := `__pmLogFetchInterp @ 22:13:22.000000000 t_req=2.000000 curvol=0 posn=N (vol=0) serial=0
@@ -55,7 +56,7 @@ update_bounds: mark@prior: pmid 510.0.1: t_prior=5.000000 state=<mark> t_next=4.
 update_bounds: update+search: pmid 510.0.1: t_prior=5.000000 state=<mark> t_next=9.000000 state=<scanned> v=90
 __pmLogFetchInterp: log reads: forward 3 backwards 0
 `
-	if got := trace(debug.Interp); got != want {
+	if got := trace(debugname.Interp); got != want {
 		t.Errorf("it traces\n%s, want\n%s", got, want)
 	}
 }

@@ -20,8 +20,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/builtin"
-	agentpmcd "github.com/go-pcp/pcp/agent/pmcd"
 	"github.com/go-pcp/pcp/archive/importer"
+	agentpmcd "github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 )
@@ -412,7 +412,9 @@ func ruleHost(n int) (s *pmcd.Server, spec string, err error) {
 	}
 	own := agentpmcd.Builtin()
 	s, err = pmcd.New(pmcd.Config{HostName: fmt.Sprintf("host%d", n), Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{
-		{Name: own.Name, Domain: own.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) { return own.Open(builtin.Env{Host: s, Version: "bench"}) }},
+		{Name: own.Name, Domain: own.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
+			return own.Open(builtin.Env{Host: s.Host(), Version: "bench"})
+		}},
 		{Name: "sim", Domain: 400, Agent: sim},
 	}})
 	if err != nil {

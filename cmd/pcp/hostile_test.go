@@ -341,7 +341,7 @@ func hostileCollector(t *testing.T) (socket string) {
 			t.Fatalf("no agent %s", name)
 		}
 		specs = append(specs, pmcd.AgentSpec{Name: name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-			a, err := b.Open(builtin.Env{Host: s, Version: "test", Options: []string{"no-access-checks"}})
+			a, err := b.Open(builtin.Env{Host: s.Host(), Version: "test", Options: []string{"no-access-checks"}})
 			if err != nil {
 				return nil, err
 			}

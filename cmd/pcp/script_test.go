@@ -86,7 +86,7 @@ type collectorSpec struct {
 func collect(spec collectorSpec) (socket, port string, err error) {
 	agents := []pmcd.AgentSpec{{Name: "pmcd", Domain: 2, Open: func(s *pmcd.Server) (pmda.Agent, error) {
 		b, _ := agent.Named("pmcd")
-		return b.Open(builtin.Env{Host: s, Version: "test"})
+		return b.Open(builtin.Env{Host: s.Host(), Version: "test"})
 	}}}
 	for _, name := range spec.agents {
 		var a pmda.Agent

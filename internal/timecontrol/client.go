@@ -33,7 +33,7 @@ const dialTimeout = 10 * time.Second
 
 // A Dialer connects followers. The zero Dialer is right for most.
 type Dialer struct {
-	// Debug prints the messages with debug.TimeControl; nil prints nothing.
+	// Debug prints the messages with -D timecontrol; nil prints nothing.
 	Debug *debug.Log
 }
 

@@ -42,7 +42,7 @@ type Config struct {
 	Changed func()
 	// Log gets the errors of followers; nil discards them.
 	Log *slog.Logger
-	// Debug prints the messages of all followers with debug.TimeControl; nil prints
+	// Debug prints the messages of all followers with -D timecontrol; nil prints
 	// nothing.
 	Debug *debug.Log
 }

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // trace prints a message that is about to be sent, or has come, on a connection, with the ports of
 // both ends. The C library prints commands that it does not know alone.
 func (m *Message) trace(log *debug.Log, call string, conn net.Conn) {
-	if !log.On(debug.TimeControl) {
+	if !log.On(debugname.TimeControl) {
 		return
 	}
 	if call == "pmTimeRecv" && commandName(m.Command) == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // TestTrace has a follower and its server print the messages of a step.
@@ -20,11 +21,11 @@ func TestTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var client, server bytes.Buffer
-	s := NewServer(Config{UntilLast: true, Debug: debug.New(&server, debug.TimeControl)})
+	s := NewServer(Config{UntilLast: true, Debug: debug.New(&server, debugname.TimeControl)})
 	done := make(chan error)
 	go func() { done <- s.Serve(t.Context(), l) }()
 	port := l.Addr().(*net.TCPAddr).Port
-	c, err := Dialer{Debug: debug.New(&client, debug.TimeControl)}.Dial(t.Context(), port, Message{
+	c, err := Dialer{Debug: debug.New(&client, debugname.TimeControl)}.Dial(t.Context(), port, Message{
 		Source: Archive, Delta: 10 * time.Second, Position: pcp.Timestamp{Sec: 100}, Start: pcp.Timestamp{Sec: 100}, End: pcp.Timestamp{Sec: 200},
 		Zone: "UTC", ZoneLabel: "test",
 	})
@@ -76,7 +77,7 @@ func TestTraceUnknown(t *testing.T) {
 		z.Write(m.Append(nil))
 		z.Close()
 	}()
-	c := &Client{conn: a, log: debug.New(&b, debug.TimeControl)}
+	c := &Client{conn: a, log: debug.New(&b, debugname.TimeControl)}
 	if _, err := c.Receive(t.Context()); err != nil {
 		t.Fatal(err)
 	}

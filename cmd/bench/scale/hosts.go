@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/builtin"
-	agentpmcd "github.com/go-pcp/pcp/agent/pmcd"
+	agentpmcd "github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 )
@@ -73,7 +73,9 @@ func serveHosts(metrics int) error {
 	}
 	own := agentpmcd.Builtin()
 	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{
-		{Name: own.Name, Domain: own.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) { return own.Open(builtin.Env{Host: s, Version: "bench"}) }},
+		{Name: own.Name, Domain: own.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
+			return own.Open(builtin.Env{Host: s.Host(), Version: "bench"})
+		}},
 		{Name: "sim", Domain: 400, Agent: sim},
 	}})
 	if err != nil {

@@ -75,7 +75,7 @@ type Config struct {
 	Timestamps bool
 	// Places adds file and line to messages about mistakes also at the end of a file, which C does not.
 	Places bool
-	// Debug gets the trace of [debug.Appl2]: which rules are evaluated and when, and how soon missing metrics are tried
+	// Debug gets the trace of -D appl2: which rules are evaluated and when, and how soon missing metrics are tried
 	// again. Nil prints nothing.
 	Debug *debug.Log
 	// ReadAhead reads from archives while rules are evaluated over the values read before, if there is another

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // traceTask traces a task that is about to be evaluated, in the layout of the C program (dumpTask): when it
@@ -13,7 +13,7 @@ import (
 // not dumped, which are other trees than those of C.
 func (e *Engine) traceTask(t *task) {
 	log := e.cfg.Debug
-	if !log.On(debug.Appl2) {
+	if !log.On(debugname.Appl2) {
 		return
 	}
 	sec, frac := math.Modf(t.due)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie/eval"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/rule"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // TestTraceTask checks the trace of a task with a host that lacks a metric, and of a task with a host that is down.
@@ -16,7 +17,7 @@ func TestTraceTask(t *testing.T) {
 	f := func(want string, h host, retry float64) {
 		t.Helper()
 		var out bytes.Buffer
-		log := debug.New(&out, debug.Appl2)
+		log := debug.New(&out, debugname.Appl2)
 		log.SetZone(time.UTC)
 		e := &Engine{cfg: Config{Debug: log}}
 		e.traceTask(&task{delta: 12, tick: 3, due: 1000.25, retry: retry, hosts: []*host{&h}, rules: []*ruled{{Rule: &rule.Rule{Name: "full"}}}})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -74,7 +75,7 @@ func (a *Agent) Store(ctx context.Context, _ *pmda.Client, res *pcp.Result) erro
 		}
 		slices.Sort(names)
 		names = slices.Compact(names)
-		a.r.debug, a.r.verbose = strings.Join(names, ","), slices.Contains(names, debug.Appl1)
+		a.r.debug, a.r.verbose = strings.Join(names, ","), slices.Contains(names, debugname.Appl1)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func collect(env *testscript.Env) (string, error) {
 	for _, name := range []string{"pmcd", "simple"} {
 		b, _ := agent.Named(name)
 		specs = append(specs, pmcd.AgentSpec{Name: name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-			return b.Open(builtin.Env{Host: s, Version: "test"})
+			return b.Open(builtin.Env{Host: s.Host(), Version: "test"})
 		}})
 	}
 	server, err := pmcd.New(pmcd.Config{Agents: specs, Listeners: []net.Listener{ln}, HostName: "testhost"})

@@ -38,7 +38,7 @@ func ourCollector(t testing.TB, e engineTree, names *pmns.Tree, root string, lin
 			t.Fatalf("no agent %s", name)
 		}
 		return pmcd.AgentSpec{Name: name, Domain: domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-			return b.Open(builtin.Env{Host: s, Version: "test"})
+			return b.Open(builtin.Env{Host: s.Host(), Version: "test"})
 		}}
 	}
 	last := inProcess("linux", 60)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -183,7 +183,7 @@ func run(_ context.Context, env *cli.Env) int {
 		return status
 	}
 	path := o.Archives[0]
-	if log := o.DebugLog(); log.On(debug.Archive) {
+	if log := o.DebugLog(); log.On(debugname.Archive) {
 		log.Printf("__pmStat(\"%s\"): no decompress\n", path)
 	}
 	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.Contains(path, ",") {

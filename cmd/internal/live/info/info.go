@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -150,7 +151,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 && !o.FromArchive() && !o.Local {
 		// The file alone answers. Names that every source has follow its own,
 		// unless it has them too.
-		if o.Debugging(debug.Derive) {
+		if o.Debugging(debugname.Derive) {
 			if err := r.traceNames(o); err != nil {
 				return env.Fatalf("%v", err)
 			}

@@ -25,9 +25,9 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/cpp"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
@@ -335,7 +335,7 @@ func (set *settings) record(ctx context.Context, env *cli.Env, o *source.Options
 		}
 		r.End(time.Now().Add(end.Time().Sub(now.Time()))) // the length counts from the full second
 	}
-	set.trace = o.Debugging(debug.PMLC)
+	set.trace = o.Debugging(debugname.PMLC)
 	return set.publish(ctx, env, r, say)
 }
 
@@ -419,7 +419,7 @@ func (set *settings) open(ctx context.Context, env *cli.Env, o *source.Options) 
 	}
 	r := &recording{via: o.Host(), w: w, pid: set.pid, session: set.session}
 	if r.session != nil {
-		r.session.trace = o.Debugging(debug.Appl2)
+		r.session.trace = o.Debugging(debugname.Appl2)
 	}
 	var err error
 	if set.local {
@@ -462,7 +462,7 @@ func (set *settings) open(ctx context.Context, env *cli.Env, o *source.Options) 
 		return fail("%v", err)
 	}
 	fmt.Fprintln(w, "Config parsed")
-	if o.Debugging(debug.OptFetch) {
+	if o.Debugging(debugname.OptFetch) {
 		showFetches(w, r.Fetches())
 	}
 	return r, 0

@@ -577,7 +577,7 @@ func specs(env *cli.Env, list []conf.Agent, log *slog.Logger) []pmcd.AgentSpec {
 			if !ok {
 				return nil, errors.New("this program cannot load DSOs and has none of this name built in")
 			}
-			return b.Open(builtin.Env{Domain: domain, Host: s, Version: env.Version, Config: cfg, Log: log})
+			return b.Open(builtin.Env{Domain: domain, Host: s.Host(), Version: env.Version, Config: cfg, Log: log})
 		}
 	}
 	return found

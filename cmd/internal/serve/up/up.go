@@ -459,7 +459,7 @@ func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 			continue
 		}
 		list = append(list, pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-			return b.Open(builtin.Env{Host: s, Version: env.Version, Config: cfg, Log: log})
+			return b.Open(builtin.Env{Host: s.Host(), Version: env.Version, Config: cfg, Log: log})
 		}})
 	}
 	return list

@@ -91,6 +91,7 @@ var floors = map[string]int{
 	"cmd/internal/pytext":         0,
 	"internal/hashorder":          0,
 	"internal/pacing":             0,
+	"internal/debugname":          0, // names
 	"internal/safefile":           0,
 	"internal/timezone":           0,
 	"internal/hostlabels":         1,

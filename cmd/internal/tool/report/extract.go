@@ -3,12 +3,13 @@ package report
 import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // TraceExtract has log print the value taken out of a set, and its conversion (-D value,
 // pmExtractValue(3)), if that is enabled.
 func TraceExtract(log *debug.Log, v *pcp.Value, from, to pcp.Type) {
-	if !log.On(debug.Value) || from == pcp.TypeUnknown || from == pcp.TypeEvent || from == pcp.TypeHighResEvent {
+	if !log.On(debugname.Value) || from == pcp.TypeUnknown || from == pcp.TypeEvent || from == pcp.TypeHighResEvent {
 		return
 	}
 	before := "???"

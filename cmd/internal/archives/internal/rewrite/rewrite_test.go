@@ -11,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/archives/internal/rewrite"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // rewritten applies rules to an archive that makeArchive makes, and opens the copy.
@@ -131,7 +132,7 @@ func TestLongRules(t *testing.T) {
 // TestTrace checks the trace of converted values: the last of them is 5.
 func TestTrace(t *testing.T) {
 	var log bytes.Buffer
-	rewritten(t, archive.Version3, rewrite.Config{Debug: debug.New(&log, debug.Value)}, `metric a.count { units -> 0,0,1,0,0,1 rescale type -> double }`)
+	rewritten(t, archive.Version3, rewrite.Config{Debug: debug.New(&log, debugname.Value)}, `metric a.count { units -> 0,0,1,0,0,1 rescale type -> double }`)
 	want := "pmExtractValue:  5 [U32] -> 5 [U32]\npmConvScale: 5 [count] -> 1 [count x 10]\npmExtractValue:  1 [U32] -> 1.000000e+00 [DOUBLE]\n"
 	if got := log.String(); !strings.HasSuffix(got, want) || strings.Count(got, "\n") != 18 {
 		t.Errorf("logged %q, which is to end with %q", got, want)

@@ -32,7 +32,7 @@ type Config struct {
 	// old archive.
 	Progress func(at pcp.Timestamp)
 
-	// Debug logs for [debug.Value] the converted values and their results. Nil prints nothing.
+	// Debug logs for -D value the converted values and their results. Nil prints nothing.
 	Debug *debug.Log
 
 	// Zone is the time zone of the times in a [ValueError]. Nil is UTC.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
@@ -226,7 +226,7 @@ func (w *rewriter) change(rec *archive.Record, set *archive.Set, s *metricSpec, 
 // extract converts a value from one type to another, and traces that (pmExtractValue(3)).
 func (w *rewriter) extract(v pcp.Value, from, to pcp.Type) (pcp.Value, error) {
 	made, err := v.Extract(from, to)
-	if log := w.rules.cfg.Debug; log.On(debug.Value) {
+	if log := w.rules.cfg.Debug; log.On(debugname.Value) {
 		text := fmt.Appendf(nil, "pmExtractValue:  %s [%s] -> ", v.As(from), from)
 		if err != nil {
 			text = fmt.Appendf(text, "Error: %s", pcp.Code(err))
@@ -241,7 +241,7 @@ func (w *rewriter) extract(v pcp.Value, from, to pcp.Type) (pcp.Value, error) {
 // traceScale traces the conversion of a value to other units (pmConvScale(3)).
 func (w *rewriter) traceScale(from, to pcp.Value, err error, s *metricSpec) {
 	log := w.rules.cfg.Debug
-	if !log.On(debug.Value) {
+	if !log.On(debugname.Value) {
 		return
 	}
 	after := to.String()
