@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/agent/sample"
 	"github.com/go-pcp/pcp/internal/agent/simple"
 	"github.com/go-pcp/pcp/internal/agent/txmon"
@@ -82,11 +83,24 @@ type collectorSpec struct {
 	log    func(format string, args ...any)
 }
 
-// collect starts a collector and returns its socket, and its port if it has one.
+// collect starts a collector and returns its socket, and its port if it has one. The collector
+// does not see the daemons of the machine, which other tests start and end.
 func collect(spec collectorSpec) (socket, port string, err error) {
+	// The path of a socket must be short.
+	dir, err := os.MkdirTemp("", "pcp")
+	if err != nil {
+		return "", "", err
+	}
+	cfg := config.New(func(name string) string {
+		switch name {
+		case "PCP_TMP_DIR", "PCP_RUN_DIR":
+			return dir
+		}
+		return os.Getenv(name)
+	})
 	agents := []pmcd.AgentSpec{{Name: "pmcd", Domain: 2, Open: func(s *pmcd.Server) (pmda.Agent, error) {
 		b, _ := agent.Named("pmcd")
-		return b.Open(builtin.Env{Host: s.Host(), Version: "test"})
+		return b.Open(builtin.Env{Host: s.Host(), Version: "test", Config: cfg})
 	}}}
 	for _, name := range spec.agents {
 		var a pmda.Agent
@@ -103,11 +117,6 @@ func collect(spec collectorSpec) (socket, port string, err error) {
 		agents = append(agents, pmcd.AgentSpec{Name: name, Domain: domain, Agent: a})
 	}
 	agents = append(agents, spec.more...)
-	// The path of a socket must be short.
-	dir, err := os.MkdirTemp("", "pcp")
-	if err != nil {
-		return "", "", err
-	}
 	socket = filepath.Join(dir, "s")
 	ln, err := net.Listen("unix", socket)
 	if err != nil {

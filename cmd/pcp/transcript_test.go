@@ -2,12 +2,15 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
 	"github.com/go-pcp/pcp/internal/testing/oracle"
+	"github.com/go-pcp/pcp/pmapi"
 )
 
 // TestTranscripts runs the scripts in testdata/transcript with our tools: they hold
@@ -44,4 +47,34 @@ func collector(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("PMCD_SOCKET", socket)
 	ts.Setenv("HOST", "127.0.0.1:"+port)
 	ts.Setenv("PORT", port)
+}
+
+// TestCollectorAlone checks that the collector of a script reports no loggers of the machine.
+func TestCollectorAlone(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("PCP_TMP_DIR", tmp)
+	dir := filepath.Join(tmp, "pmlogger")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(os.Getpid())), []byte("4330\nhost\n/archive\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	socket, _, err := collect(collectorSpec{atEnd: t.Cleanup, log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pmapi.Dial(t.Context(), "unix://"+socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ids, err := c.LookupName(t.Context(), "pmcd.pmlogger.port")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := c.Fetch(t.Context(), ids)
+	if err != nil || len(res.Sets) != 1 || len(res.Sets[0].Values) != 0 {
+		t.Errorf("ports of loggers: %+v, %v, want none", res, err)
+	}
 }
