@@ -3,8 +3,11 @@ package push
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/testing/tlstest"
 )
 
 // TestMain is the program itself if the variable is set, so that tests can kill it.
@@ -121,6 +125,49 @@ func TestStatus(t *testing.T) {
 	if status != 1 || n.Load() < 2 || !strings.Contains(errs, "trying again in") || !strings.Contains(errs, "given up after") {
 		t.Errorf("unavailable: status %d, %d requests\n%s%s", status, n.Load(), out, errs)
 	}
+}
+
+// TestSecure pushes over TLS, with a certificate and a token, to a server that requires both.
+func TestSecure(t *testing.T) {
+	base, _ := generate(t, 10, 4)
+	ca := tlstest.NewCA(t, "ca")
+	pair, client := ca.Cert(t, tlstest.Server()), ca.Cert(t, tlstest.Want{})
+	cert, err := tls.LoadX509KeyPair(pair.File, pair.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pem, err := os.ReadFile(ca.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(pem)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		if r.Header.Get("Authorization") != "Bearer s3cret" || r.Header.Get("X-Scope-OrgID") != "web" || r.Header.Get("User-Agent") != "pcp-push/test" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+		}
+	}))
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(ok bool, args ...string) {
+		t.Helper()
+		status, out, errs := call(t, append([]string{"--to", srv.URL, "--resend", "--retry", "1s", "--header", "X-Scope-OrgID: web", base}, args...)...)
+		if (status == 0) != ok || ok != strings.Contains(out, "sent 99 samples of 9 series in 1 request") || (errs == "") != ok || strings.Contains(errs, "s3cret") {
+			t.Errorf("%q: status %d\n%s%s", args, status, out, errs)
+		}
+	}
+	f(true, "--ca", ca.File, "--cert", client.File, "--key", client.Key, "--token", token)
+	f(false, "--cert", client.File, "--key", client.Key, "--token", token)
+	f(false, "--ca", ca.File, "--token", token)
+	f(false, "--ca", ca.File, "--cert", client.File, "--key", client.Key)
+	f(false, "--ca", token, "--token", token)
 }
 
 // BenchmarkPush measures a push of 1,000 series to a server that takes everything, in this process too.

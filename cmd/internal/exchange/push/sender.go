@@ -46,6 +46,14 @@ type sum struct {
 	reasons                   map[string]int // samples rejected for each
 }
 
+// add counts a request.
+func (s *sum) add(p *part, bytes int) {
+	s.requests++
+	s.samples += p.samples
+	s.bytes += bytes
+}
+
+// reject counts samples that the server refused.
 func (s *sum) reject(n int, reason string) {
 	if n == 0 {
 		return
@@ -273,9 +281,8 @@ func (s *sender) window(ctx context.Context, w *window) error {
 		if s.at.end == w.end && s.at.done[i+1] {
 			continue // by an earlier push
 		}
-		s.sum.requests++
-		s.sum.samples += p.samples
 		if s.c.Client == nil {
+			s.sum.add(p, 0)
 			continue
 		}
 		last := i == len(parts)-1
@@ -283,7 +290,7 @@ func (s *sender) window(ctx context.Context, w *window) error {
 		if err != nil {
 			return err
 		}
-		s.sum.bytes += out.Bytes
+		s.sum.add(p, out.Bytes)
 		s.sum.reject(min(out.Rejected, p.samples), out.Reason)
 		if out.Rejected > 0 {
 			continue // perhaps its marker too
