@@ -17,6 +17,8 @@ type endpoint struct {
 	summary     string
 	params      []param
 	body        string // description of a POST's body
+	makes       bool   // a request makes a context: it ignores the number of one
+	scrapes     bool   // it also serves /metrics
 
 	// lacks returns the missing parameter, for a refusal before all other checks; "" if none is missing.
 	lacks func(p rest.Params, post bool) string
@@ -51,11 +53,10 @@ var scrapeParams = []param{
 	{name: "times", text: "true adds the time to each value"},
 }
 
-// endpoints are the commands below /pmapi/. A longer name precedes its prefixes. The places of
-// context, the first, and metrics, the third, are known to Handler and scrapeEndpoint.
+// endpoints are the commands below /pmapi/. A longer name precedes its prefixes.
 var endpoints = []endpoint{
 	{
-		name: "context", contentType: rest.TypeJSON, run: contextCommand,
+		name: "context", contentType: rest.TypeJSON, run: contextCommand, makes: true,
 		summary: "Make a context, or describe one",
 	},
 	{
@@ -72,7 +73,7 @@ var endpoints = []endpoint{
 		lacks: func(p rest.Params, _ bool) string { return lacksAll(p, "expr") },
 	},
 	{
-		name: "metrics", contentType: rest.TypeText, run: scrapeCommand, check: checkScrape,
+		name: "metrics", contentType: rest.TypeText, run: scrapeCommand, check: checkScrape, scrapes: true,
 		summary: "Values of metrics with numbers as text for Prometheus, or as JSON of OpenTelemetry",
 		params:  scrapeParams,
 	},
@@ -151,8 +152,15 @@ var endpoints = []endpoint{
 	},
 }
 
-// scrapeEndpoint is /metrics.
-func scrapeEndpoint() *endpoint { return &endpoints[2] }
+// scrapeEndpoint returns the endpoint of /metrics, nil if it is not in the table.
+func scrapeEndpoint() *endpoint {
+	for i := range endpoints {
+		if endpoints[i].scrapes {
+			return &endpoints[i]
+		}
+	}
+	return nil
+}
 
 // lacksAll returns the missing parameters if all of names are absent.
 func lacksAll(p rest.Params, names ...string) string {

@@ -154,7 +154,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		rest.Refuse(w, "webapi", "the parameters cannot be read")
 		return
 	}
-	r := request{http: req, peer: rest.PeerOf(req.Context()), params: params, context: context, hasContext: hasContext, old: old, making: e == &endpoints[0]}
+	r := request{http: req, peer: rest.PeerOf(req.Context()), params: params, context: context, hasContext: hasContext, old: old, making: e.makes}
 	post := req.Method == http.MethodPost && e.post
 	if e.lacks != nil {
 		if what := e.lacks(params, post); what != "" {

@@ -762,6 +762,23 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
+// TestPlaces checks that the order of endpoints whose names begin differently does not matter.
+func TestPlaces(t *testing.T) {
+	before := endpoints
+	defer func() { endpoints = before }()
+	endpoints = slices.Concat([]endpoint{{name: "other", contentType: rest.TypeJSON}}, before)
+	for path, want := range map[string]string{"/metrics": "metrics", "/pmapi/metrics": "metrics", "/pmapi/context": "context", "/pmapi/other": "other"} {
+		e, _, _, _ := find(path)
+		if e == nil || e.name != want || e.makes != (want == "context") || e.scrapes != (want == "metrics") {
+			t.Errorf("find(%q) = %+v, want %s", path, e, want)
+		}
+	}
+	endpoints = endpoints[:1]
+	if e, _, _, _ := find("/metrics"); e != nil {
+		t.Errorf("without metrics /metrics is %s", e.name)
+	}
+}
+
 // TestOpenAPI compares the description with the code: it names each endpoint, and each parameter that is
 // read.
 func TestOpenAPI(t *testing.T) {
