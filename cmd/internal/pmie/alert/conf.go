@@ -207,10 +207,8 @@ func (p *parser) set(word, value string) error {
 	var err error
 	switch word {
 	case "kind":
-		switch r.Kind = Kind(value); r.Kind {
-		case Webhook, Alertmanager, Mail:
-		default:
-			return fmt.Errorf("%q is not webhook, alertmanager or mail", value)
+		if r.Kind = Kind(value); protocolOf(r.Kind) == nil {
+			return fmt.Errorf("%q is not %s", value, kindNames())
 		}
 	case "url":
 		if r.URL, err = url.Parse(value); err != nil {
@@ -304,14 +302,6 @@ func number(s string) (int, error) {
 	return int(n), nil
 }
 
-// wanted lists the settings that each kind of receiver must have, and those that it may
-// have. Receivers of a kind that is not listed are dropped.
-var wanted = map[Kind]struct{ must, may string }{
-	Webhook:      {"url", "header user secret-file ca"},
-	Alertmanager: {"url", "header user secret-file ca resend"},
-	Mail:         {"server from to", "tls user secret-file ca"},
-}
-
 // common are the settings of all receivers.
 const common = "kind label timeout retries max-age queue"
 
@@ -321,11 +311,9 @@ func (p *parser) finish() {
 	if p.r = nil; r == nil {
 		return
 	}
-	want, ok := wanted[r.Kind]
-	if !ok {
-		if p.seen["kind"] == 0 {
-			p.failAt(p.begins, "receiver %s: kind is missing", r.Name)
-		}
+	want := protocolOf(r.Kind)
+	if want == nil {
+		p.failAt(p.begins, "receiver %s: kind is missing", r.Name)
 		return
 	}
 	for _, word := range strings.Fields(want.must) {

@@ -1,15 +1,21 @@
 package alert
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 )
 
 const sound = `# Who is told.
@@ -114,6 +120,52 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+// TestKinds checks that the kinds of receivers are the actions that name one, and that each can be
+// read from a file and delivers.
+func TestKinds(t *testing.T) {
+	var actions []Kind
+	for k := deliver.Webhook; !strings.HasPrefix(k.String(), "Kind("); k++ {
+		actions = append(actions, Kind(k.String()))
+	}
+	var kinds []Kind
+	for _, p := range protocols {
+		kinds = append(kinds, p.kind)
+	}
+	if !slices.Equal(kinds, actions) {
+		t.Errorf("kinds are %q, actions %q", kinds, actions)
+	}
+	if got, want := kindNames(), "webhook, alertmanager or mail"; got != want {
+		t.Errorf("kindNames() = %q, want %q", got, want)
+	}
+	example := map[string]string{"url": "http://localhost", "server": "localhost", "from": "a@b", "to": "a@b"}
+	a := Alert{Status: Firing, Rule: "r", Since: time.Unix(1, 0).UTC()}
+	a.ID = a.newID()
+	for _, p := range protocols {
+		text := "receiver x\nkind " + string(p.kind) + "\n"
+		for _, word := range strings.Fields(p.must) {
+			text += word + " " + example[word] + "\n"
+		}
+		s, err := Parse(strings.NewReader(text), "r.conf")
+		if err != nil || len(s.Receivers) != 1 || s.Receivers[0].Kind != p.kind {
+			t.Errorf("%q: %+v, %v", text, s, err)
+			continue
+		}
+		r := s.Receivers[0]
+		down := errors.New("down")
+		r.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, down }
+		if err := r.Send(t.Context(), a); !errors.Is(err, down) {
+			t.Errorf("%s: Send = %v, want %v", p.kind, err, down)
+		}
+		if r.batch() != p.batch || p.batch < 1 {
+			t.Errorf("%s: batch() = %d, want %d", p.kind, r.batch(), p.batch)
+		}
+	}
+	odd := Receiver{Name: "x", Kind: "pigeon"}
+	if err := odd.Send(t.Context(), a); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("unknown kind: Send = %v, want %v", err, errors.ErrUnsupported)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(sound)
 	f.Add("receiver a\nkind webhook\nurl http://[::1]:9\nlabel a b\n")
@@ -129,7 +181,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, r := range s.Receivers {
-			if !nameable(r.Name) || r.timeout() <= 0 || r.maxAge() <= 0 || r.queue() <= 0 || r.resend() <= 0 || wanted[r.Kind].must == "" {
+			if !nameable(r.Name) || r.timeout() <= 0 || r.maxAge() <= 0 || r.queue() <= 0 || r.resend() <= 0 || protocolOf(r.Kind) == nil {
 				t.Fatalf("%+v", r)
 			}
 			if r.Kind != Mail {

@@ -26,6 +26,55 @@ const (
 	Mail         Kind = "mail"         // SMTP
 )
 
+// A protocol is how messages get to the receivers of a kind, and what these need for it.
+type protocol struct {
+	kind      Kind
+	must, may string // the settings that a receiver must have, and may have, besides the common ones
+	batch     int    // the maximum number of alerts in a message
+	send      func(ctx context.Context, r *Receiver, p *parcel) error
+}
+
+// protocols are all kinds of receivers.
+var protocols = [...]protocol{
+	{
+		kind: Webhook, must: "url", may: "header user secret-file ca", batch: 1,
+		send: func(ctx context.Context, r *Receiver, p *parcel) error { return r.postWebhook(ctx, &p.alerts[0]) },
+	},
+	{
+		kind: Alertmanager, must: "url", may: "header user secret-file ca resend", batch: 64,
+		send: func(ctx context.Context, r *Receiver, p *parcel) error { return r.postAlerts(ctx, p.alerts) },
+	},
+	{
+		kind: Mail, must: "server from to", may: "tls user secret-file ca", batch: maxMail,
+		send: func(ctx context.Context, r *Receiver, p *parcel) error { return r.sendMail(ctx, p) },
+	},
+}
+
+// protocolOf returns the protocol of a kind, nil if there is no such kind.
+func protocolOf(k Kind) *protocol {
+	for i := range protocols {
+		if protocols[i].kind == k {
+			return &protocols[i]
+		}
+	}
+	return nil
+}
+
+// kindNames returns the names of all kinds, as in "a, b or c".
+func kindNames() string {
+	var b strings.Builder
+	for i, p := range protocols {
+		switch {
+		case i > 0 && i == len(protocols)-1:
+			b.WriteString(" or ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(string(p.kind))
+	}
+	return b.String()
+}
+
 // A TLSMode selects how the connection to a mail server is secured.
 type TLSMode string
 
@@ -102,11 +151,8 @@ func or[T comparable](v, otherwise T) T {
 
 // batch is the maximum number of alerts in a message.
 func (r *Receiver) batch() int {
-	switch r.Kind {
-	case Alertmanager:
-		return 64
-	case Mail:
-		return maxMail
+	if p := protocolOf(r.Kind); p != nil {
+		return p.batch
 	}
 	return 1
 }
@@ -141,14 +187,9 @@ func (r *Receiver) deliver(ctx context.Context, p *parcel) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
 	var err error
-	switch r.Kind {
-	case Webhook:
-		err = r.postWebhook(ctx, &alerts[0])
-	case Alertmanager:
-		err = r.postAlerts(ctx, alerts)
-	case Mail:
-		err = r.sendMail(ctx, p)
-	default:
+	if proto := protocolOf(r.Kind); proto != nil {
+		err = proto.send(ctx, r, p)
+	} else {
 		err = fmt.Errorf("kind %q: %w", r.Kind, errors.ErrUnsupported)
 	}
 	if err != nil {
