@@ -13,31 +13,33 @@ import (
 
 // callOptions are the options before the name of a command. Each except the last
 // ones is passed on in a variable of the environment.
-var callOptions = []cli.Option{
-	cli.Heading("Summary Options"),
-	cli.OptArchive,
-	cli.OptHost,
-	cli.OptOrigin,
-	cli.OptNameSpace,
-	{Short: 'P', Long: "pmie", Help: "display pmie evaluation statistics"},
-	cli.OptHelp,
-	cli.Heading("Command Options"),
-	cli.OptAlign,
-	cli.OptArchive,
-	cli.OptDebug,
-	cli.OptGuiMode,
-	cli.OptHost,
-	cli.OptLocalPMDA,
-	cli.OptNameSpace,
-	cli.OptOrigin,
-	cli.OptGuiPort,
-	cli.OptStart,
-	cli.OptSamples,
-	cli.OptFinish,
-	cli.OptInterval,
-	cli.OptTimeZone,
-	cli.OptHostZone,
-	cli.OptVersion,
+func callOptions() []cli.Option {
+	return []cli.Option{
+		cli.Heading("Summary Options"),
+		cli.OptArchive,
+		cli.OptHost,
+		cli.OptOrigin,
+		cli.OptNameSpace,
+		{Short: 'P', Long: "pmie", Help: "display pmie evaluation statistics"},
+		cli.OptHelp,
+		cli.Heading("Command Options"),
+		cli.OptAlign,
+		cli.OptArchive,
+		cli.OptDebug,
+		cli.OptGuiMode,
+		cli.OptHost,
+		cli.OptLocalPMDA,
+		cli.OptNameSpace,
+		cli.OptOrigin,
+		cli.OptGuiPort,
+		cli.OptStart,
+		cli.OptSamples,
+		cli.OptFinish,
+		cli.OptInterval,
+		cli.OptTimeZone,
+		cli.OptHostZone,
+		cli.OptVersion,
+	}
 }
 
 // callVariables are the variables that represent options (pmGetOptions(3)).
@@ -98,7 +100,7 @@ func dispatch(env *cli.Env, setenv func(name, value string)) (status int, done b
 
 // parse reads the options, and returns the arguments after them.
 func (c *call) parse() (rest []string, status int, done bool) {
-	p := getopt.New(callOptions, c.env.Args)
+	p := getopt.New(callOptions(), c.env.Args)
 	p.POSIX = true
 	variables := map[string]string{}
 	for opt, arg := range p.All() {
@@ -129,7 +131,7 @@ func (c *call) parse() (rest []string, status int, done bool) {
 // usage prints the usage message, with the commands that are programs of their own,
 // and returns the exit status.
 func (c *call) usage() int {
-	c.env.Printf("%s\n", getopt.Usage("pcp", "[options] [[...] command [...]]", callOptions))
+	c.env.Printf("%s\n", getopt.Usage("pcp", "[options] [[...] command [...]]", callOptions()))
 	names := []string{summary.Command.Name}
 	for _, dir := range c.dirs() {
 		files, err := filepath.Glob(filepath.Join(dir, "pcp-*"))

@@ -24,7 +24,7 @@ func TestExamples(t *testing.T) {
 			if !ok || strings.ContainsAny(rest, "'\"|>$") {
 				continue // a command of another program, or for a shell
 			}
-			own := getopt.New(callOptions, strings.Fields(rest))
+			own := getopt.New(callOptions(), strings.Fields(rest))
 			own.POSIX = true
 			for opt, _, ok := own.Next(); ok; opt, _, ok = own.Next() {
 				if opt == nil {
@@ -45,7 +45,7 @@ func TestExamples(t *testing.T) {
 			case "agent enable", "afm", "err", "date", "replay", "dstat": // the options of another program follow, numbers, or plugins
 				continue
 			}
-			p := getopt.New(e.Command.Options, e.Args)
+			p := getopt.New(e.Command.Rows(), e.Args)
 			for opt, _, ok := p.Next(); ok; opt, _, ok = p.Next() {
 				if opt == nil {
 					t.Errorf("%s: %q: %s", c.Name, x.Line, p.Problem())

@@ -23,12 +23,14 @@ Existing links are replaced; any other file of such a name is an error.`,
 		{Line: `pcp links -l`, Text: `list the names`},
 	},
 	DieOnSignal: true,
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'l', Long: "list", Help: "only list the classic names"},
-		{Short: 't', Long: "target", Arg: "FILE", Help: "what the links point to [this program]"},
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'l', Long: "list", Help: "only list the classic names"},
+			{Short: 't', Long: "target", Arg: "FILE", Help: "what the links point to [this program]"},
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	Run: makeLinks,
 }

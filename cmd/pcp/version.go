@@ -19,7 +19,7 @@ var versionCommand = &cli.Command{
 the system of the build. All commands and the metric pmcd.version have this version.`,
 	Examples:    []cli.Example{{Line: "pcp version", Text: "print the version, for a bug report"}},
 	DieOnSignal: true,
-	Options:     []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp},
+	Options:     func() []cli.Option { return []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp} },
 	Run: func(_ context.Context, env *cli.Env) int {
 		o := cli.ParseArgs(env, cli.ParseConfig{})
 		if len(o.Args) > 0 {

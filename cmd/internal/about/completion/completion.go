@@ -22,7 +22,7 @@ var Command = &cli.Command{
 		{Line: `pcp completion fish >~/.config/fish/completions/pcp.fish`, Text: `complete in each fish`},
 	},
 	DieOnSignal: true,
-	Options:     []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp},
+	Options:     func() []cli.Option { return []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp} },
 	Run:         run,
 }
 
@@ -67,8 +67,8 @@ func wantsFile(o *cli.Option) bool {
 
 // options calls fn for each option of c that its help shows.
 func options(c *cli.Command, fn func(o *cli.Option)) {
-	for i := range c.Options {
-		if o := &c.Options[i]; o.Help != "" && (o.Short != 0 || o.Long != "") {
+	for i := range c.Rows() {
+		if o := &c.Rows()[i]; o.Help != "" && (o.Short != 0 || o.Long != "") {
 			fn(o)
 		}
 	}

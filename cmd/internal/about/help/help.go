@@ -24,7 +24,7 @@ sub-command.`,
 		{Line: "pcp help archive ls", Text: "explain a command below another"},
 	},
 	DieOnSignal: true,
-	Options:     []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp},
+	Options:     func() []cli.Option { return []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp} },
 	Run:         run,
 }
 

@@ -27,11 +27,13 @@ The text is that of "pcp help NAME".`,
 	},
 	SeeAlso:     []string{"man(1)"},
 	DieOnSignal: true,
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'l', Long: "list", Help: "only list the files"},
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'l', Long: "list", Help: "only list the files"},
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	Run: run,
 }

@@ -36,10 +36,12 @@ func TestCommandPage(t *testing.T) {
 		Doc:      "Does it.",
 		Examples: []cli.Example{{Line: "pcp thing -x", Text: "do it at once"}},
 		SeeAlso:  []string{"pmother(1)"},
-		Options: []cli.Option{
-			cli.Heading("Options"),
-			{Short: 'x', Long: "extra", Arg: "N", Help: "at most N", Extra: true},
-			{Short: 'h', Help: ""},
+		Options: func() []cli.Option {
+			return []cli.Option{
+				cli.Heading("Options"),
+				{Short: 'x', Long: "extra", Arg: "N", Help: "at most N", Extra: true},
+				{Short: 'h', Help: ""},
+			}
 		},
 	}
 	got := string(commandPage(c, "1.2.3"))

@@ -26,7 +26,7 @@ up" contains the most important agents; pmcd runs the agents in its configuratio
 		{Line: "pcp agent new hello", Text: "create a folder with a small agent in Go"},
 		{Line: "pcp agent test ./pmdahello", Text: "check that an agent answers all requests of a collector"},
 	},
-	Options:     []cli.Option{cli.Heading("Options"), cli.OptHelp},
+	Options:     func() []cli.Option { return []cli.Option{cli.Heading("Options"), cli.OptHelp} },
 	Sub:         []*cli.Command{newCommand, GenerateCommand, listCommand, testCommand, enableCommand, disableCommand, scriptsCommand, procedureCommand},
 	DieOnSignal: true,
 	Run:         cli.Run,

@@ -27,16 +27,18 @@ var enableCommand = &cli.Command{
 		{Line: "pcp agent enable hello /opt/hello/pmdahello -d 400", Text: "add an agent to pmcd.conf"},
 		{Line: "pcp agent enable --reload simple", Text: "add a built-in agent, and signal the collector"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		optConfig,
-		{Long: "domain", Arg: "N", Help: "the agent's domain [default that of the command's -d, or the agent's own]"},
-		{Long: "notready", Help: "the agent reports when it is ready for requests"},
-		{Long: "socket", Arg: "inet:PORT|ipv6:PORT|unix:PATH", Help: "where the agent listens; also give it in the command's arguments"},
-		optFiles,
-		optReload,
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			optConfig,
+			{Long: "domain", Arg: "N", Help: "the agent's domain [default that of the command's -d, or the agent's own]"},
+			{Long: "notready", Help: "the agent reports when it is ready for requests"},
+			{Long: "socket", Arg: "inet:PORT|ipv6:PORT|unix:PATH", Help: "where the agent listens; also give it in the command's arguments"},
+			optFiles,
+			optReload,
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         runEnable,
@@ -49,13 +51,15 @@ var disableCommand = &cli.Command{
 	Examples: []cli.Example{
 		{Line: "pcp agent disable --reload hello", Text: "remove an agent, and signal the collector"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		optConfig,
-		optFiles,
-		optReload,
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			optConfig,
+			optFiles,
+			optReload,
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         runDisable,

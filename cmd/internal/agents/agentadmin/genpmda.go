@@ -28,18 +28,20 @@ var GenerateCommand = &cli.Command{
 	Group:    "Agents",
 	Summary:  "generate a new agent in Go from a name space with descriptions",
 	Synopsis: "[-dv] [-D domain] [-n pmns] [-o dir] [-s stdpmid] [-t topdir] -c config -i IAM",
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'c', Arg: "CONFIG", Help: "name space in which comments describe the metrics"},
-		{Short: 'i', Arg: "IAM", Help: "name of the agent, and of its domain in stdpmid"},
-		{Short: 'd', Help: "have a program of its own, which it is without -d too: no agent is a DSO here"},
-		{Short: 'D', Arg: "DOMAIN", Help: "domain of the agent [that of IAM in stdpmid]"},
-		{Short: 'n', Arg: "PMNS", Help: "root of the names [the agent's name]"},
-		{Short: 'o', Arg: "DIR", Help: "where it is written [./generated]"},
-		{Short: 's', Arg: "STDPMID", Help: "file with the numbers of domains [$PCP_VAR_DIR/pmns/stdpmid]"},
-		{Short: 't', Arg: "TOPDIR", Help: "build with the checkout of this software in TOPDIR"},
-		{Short: 'v', Help: "print the names of written files"},
-		{Short: '?', Long: "help", Help: "show this usage message and exit"},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'c', Arg: "CONFIG", Help: "name space in which comments describe the metrics"},
+			{Short: 'i', Arg: "IAM", Help: "name of the agent, and of its domain in stdpmid"},
+			{Short: 'd', Help: "have a program of its own, which it is without -d too: no agent is a DSO here"},
+			{Short: 'D', Arg: "DOMAIN", Help: "domain of the agent [that of IAM in stdpmid]"},
+			{Short: 'n', Arg: "PMNS", Help: "root of the names [the agent's name]"},
+			{Short: 'o', Arg: "DIR", Help: "where it is written [./generated]"},
+			{Short: 's', Arg: "STDPMID", Help: "file with the numbers of domains [$PCP_VAR_DIR/pmns/stdpmid]"},
+			{Short: 't', Arg: "TOPDIR", Help: "build with the checkout of this software in TOPDIR"},
+			{Short: 'v', Help: "print the names of written files"},
+			{Short: '?', Long: "help", Help: "show this usage message and exit"},
+		}
 	},
 	Doc: `The configuration is as for genpmda of the C implementation: groups of names as in a name space, and
 for each metric comments that begin with ##:
@@ -70,7 +72,7 @@ func runGenerate(_ context.Context, env *cli.Env) int {
 	given := false
 	dir, table := "generated", filepath.Join(env.Config().Get("PCP_VAR_DIR"), "pmns", "stdpmid")
 	domain, verbose, bad := 0, false, false
-	p := getopt.New(env.Command.Options, env.Args)
+	p := getopt.New(env.Command.Rows(), env.Args)
 	p.POSIX = true
 	for opt, arg := range p.All() {
 		if opt == nil {

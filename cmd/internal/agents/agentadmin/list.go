@@ -32,13 +32,15 @@ Lists built-in agents and the agents in pmcd.conf, and whether they run.`,
 		{Line: "pcp agent list", Text: "list the agents of this machine"},
 		{Line: "pcp agent list -h localhost:44399", Text: "list the running agents of another collector"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		optConfig,
-		cli.OptHost,
-		cli.OptJSON,
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			optConfig,
+			cli.OptHost,
+			cli.OptJSON,
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         runList,

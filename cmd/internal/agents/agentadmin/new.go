@@ -30,15 +30,17 @@ var newCommand = &cli.Command{
 	Examples: []cli.Example{
 		{Line: "pcp agent new hello", Text: "create a folder with an agent in Go, its test and its configuration"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Long: "dir", Arg: "DIR", Help: "where it is written [default ./NAME]"},
-		optDomain,
-		{Long: "module", Arg: "PATH", Help: "path of the Go module [default pmdaNAME]"},
-		{Long: "module-dir", Arg: "DIR", Help: "build with the checkout of this software in DIR, not a published version"},
-		{Long: "trivial", Help: "one metric and no more, in 25 lines"},
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Long: "dir", Arg: "DIR", Help: "where it is written [default ./NAME]"},
+			optDomain,
+			{Long: "module", Arg: "PATH", Help: "path of the Go module [default pmdaNAME]"},
+			{Long: "module-dir", Arg: "DIR", Help: "build with the checkout of this software in DIR, not a published version"},
+			{Long: "trivial", Help: "one metric and no more, in 25 lines"},
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         runNew,

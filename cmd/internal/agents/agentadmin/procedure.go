@@ -27,7 +27,7 @@ var procedureCommand = &cli.Command{
 pmdaChooseConfigFile, pmdaInstall and pmdaRemove. It uses the variables of the script. It prints
 questions to standard output and reads the answers from standard input.`,
 	Examples:    []cli.Example{{Line: "cd /var/lib/pcp/pmdas/simple && sudo ./Install", Text: "install an agent with its script, which calls this"}},
-	Options:     []cli.Option{cli.OptHelp},
+	Options:     func() []cli.Option { return []cli.Option{cli.OptHelp} },
 	DieOnSignal: true,
 	Run:         runProcedure,
 }

@@ -34,11 +34,13 @@ var scriptsCommand = &cli.Command{
 		{Line: "pcp agent scripts", Text: "support Install scripts on a host without the C implementation"},
 		{Line: "PCP_DIR=$HOME/pcp pcp agent scripts", Text: "do the same in your own directory"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 't', Long: "target", Arg: "FILE", Help: "the program that does the work [this program]"},
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 't', Long: "target", Arg: "FILE", Help: "the program that does the work [this program]"},
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	Doc: `Writes $PCP_DIR/etc/pcp.env and $PCP_SHARE_DIR/lib/pmdaproc.sh, which Install and Remove scripts
 source. It also creates the links of "pcp ns scripts", and in $PCP_BINADM_DIR the classic names of

@@ -33,15 +33,17 @@ var testCommand = &cli.Command{
 		{Line: "pcp agent test ./pmdahello", Text: "send an agent all requests of a collector"},
 		{Line: "pcp agent test simple", Text: "test a configured or built-in agent"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		optConfig,
-		optDomain,
-		cli.OptNameSpace,
-		{Long: "timeout", Arg: "N", Help: "seconds that an answer may take [default 5]"},
-		cli.OptJSON,
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			optConfig,
+			optDomain,
+			cli.OptNameSpace,
+			{Long: "timeout", Arg: "N", Help: "seconds that an answer may take [default 5]"},
+			cli.OptJSON,
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         runTest,

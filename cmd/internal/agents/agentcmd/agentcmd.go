@@ -31,7 +31,7 @@ func command(b builtin.Spec) *cli.Command {
 		Synopsis:    synopsis(b),
 		Doc:         doc(b),
 		SeeAlso:     []string{"pmcd(1)", "pcp-agent-test(1)", "pmcd.conf(5)"},
-		Options:     options(daemon(b, nil)),
+		Options:     func() []cli.Option { return options(daemon(b, nil)) },
 		DieOnSignal: true, // the collector ends its agents by closing the pipe, or with SIGTERM
 		Run: func(ctx context.Context, env *cli.Env) int {
 			d := daemon(b, env)

@@ -26,7 +26,7 @@ var loadCommand = &cli.Command{
 		{Line: `pcp genload 10`, Text: `record ten transactions a second`},
 	},
 	SeeAlso:     []string{"txrecord(1)", "pmdatxmon(1)"},
-	Options:     []cli.Option{{Short: 'n', Arg: "numtx"}},
+	Options:     func() []cli.Option { return []cli.Option{{Short: 'n', Arg: "numtx"}} },
 	DieOnSignal: true,
 	Run: func(ctx context.Context, env *cli.Env) int {
 		return genload(ctx, env, func(ctx context.Context) ([]string, error) { return txTypes(ctx, env) }, pacing.Sleep)

@@ -31,7 +31,7 @@ func rootCommand() *cli.Command {
 calls in their name spaces. The collector starts it and communicates with it through a pipe; agents
 connect to its Unix socket, and it serves only agents of the collector.`,
 		SeeAlso: []string{"pmcd(1)", "pmcd.conf(5)"},
-		Options: rootOpts(),
+		Options: rootOpts,
 		Run:     runRoot,
 	}
 }

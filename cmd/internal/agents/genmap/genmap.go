@@ -27,9 +27,11 @@ look metrics up by number.`,
 	Examples: []cli.Example{
 		{Line: `pcp genmap <metrics.in >metrics.h`, Text: `make a header file`},
 	},
-	Options: []cli.Option{
-		{Long: "go", Arg: "PACKAGE", Help: "write Go for a package instead of C", Extra: true},
-		{Short: '?'},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			{Long: "go", Arg: "PACKAGE", Help: "write Go for a package instead of C", Extra: true},
+			{Short: '?'},
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,
@@ -39,7 +41,7 @@ look metrics up by number.`,
 // that no compiler accepts the output so far.
 func run(_ context.Context, env *cli.Env) int {
 	pkg := ""
-	p := getopt.New(env.Command.Options, env.Args)
+	p := getopt.New(env.Command.Rows(), env.Args)
 	p.POSIX = true
 	for opt, arg := range p.All() {
 		if opt == nil || opt.Long != "go" {

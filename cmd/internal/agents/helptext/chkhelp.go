@@ -29,16 +29,18 @@ space without a text.`,
 	},
 	SeeAlso: []string{"newhelp(1)"},
 	Debug:   []string{"appl0"},
-	Options: []cli.Option{
-		{Short: 'D', Arg: "debug"},
-		{Short: 'e', Help: "exists check, only report metrics with no help text"},
-		{Short: 'H', Help: "display verbose help text"},
-		{Short: 'i', Help: "process all the instance domains"},
-		{Short: 'n', Arg: "pmnsfile", Help: "use an alternative PMNS"},
-		{Short: 'O', Help: "display the one line help summary"},
-		{Short: 'p', Help: "process all the metrics (PMIDs)"},
-		{Short: 'v', Arg: "version", Help: "deprecated (only version 2 format supported)"},
-		{Short: '?'},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			{Short: 'D', Arg: "debug"},
+			{Short: 'e', Help: "exists check, only report metrics with no help text"},
+			{Short: 'H', Help: "display verbose help text"},
+			{Short: 'i', Help: "process all the instance domains"},
+			{Short: 'n', Arg: "pmnsfile", Help: "use an alternative PMNS"},
+			{Short: 'O', Help: "display the one line help summary"},
+			{Short: 'p', Help: "process all the metrics (PMIDs)"},
+			{Short: 'v', Arg: "version", Help: "deprecated (only version 2 format supported)"},
+			{Short: '?'},
+		}
 	},
 	DieOnSignal: true,
 	Run:         runCheck,
@@ -115,7 +117,7 @@ func (c *checker) parse() (ok bool) {
 		fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), fmt.Sprintf(format, args...))
 		bad = true
 	}
-	p := getopt.New(env.Command.Options, env.Args)
+	p := getopt.New(env.Command.Rows(), env.Args)
 	p.POSIX = env.Getenv("POSIXLY_CORRECT") != ""
 	for opt, arg := range p.All() {
 		if opt == nil {

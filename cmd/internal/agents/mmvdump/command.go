@@ -35,13 +35,15 @@ memory: holes are skipped.`,
 		{Line: `pcp mmvdump --watch shop`, Text: `print the values again as they change`},
 	},
 	SeeAlso: []string{"mmv(5)", "pmdammv(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Long: "json", Help: "print metrics and values as one JSON object (docs/json.md)"},
-		{Long: "watch", Help: "print values again as they change; --watch=DELTA looks so often [default 1 sec]"},
-		{Long: "watch-interval", Arg: "DELTA"},
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Long: "json", Help: "print metrics and values as one JSON object (docs/json.md)"},
+			{Long: "watch", Help: "print values again as they change; --watch=DELTA looks so often [default 1 sec]"},
+			{Long: "watch-interval", Arg: "DELTA"},
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

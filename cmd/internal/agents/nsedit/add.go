@@ -24,10 +24,12 @@ var AddCommand = &cli.Command{
 		{Line: `pcp nsadd -n ./root ./mine.pmns`, Text: `add names to a name space in the current directory`},
 	},
 	SeeAlso: []string{"pmnsdel(1)", "pmnsmerge(1)", "PMNS(5)"},
-	Options: []cli.Option{
-		{Short: 'd'},
-		{Short: 'n', Arg: "namespace"},
-		{Short: '?'},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			{Short: 'd'},
+			{Short: 'n', Arg: "namespace"},
+			{Short: '?'},
+		}
 	},
 	Run: runAdd,
 }
@@ -40,7 +42,7 @@ func runAdd(ctx context.Context, env *cli.Env) int {
 	if !ok {
 		path = filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns", "root")
 	}
-	p := getopt.New(env.Command.Options, env.Args)
+	p := getopt.New(env.Command.Rows(), env.Args)
 	p.POSIX = true
 	for opt, arg := range p.All() {
 		switch {

@@ -20,12 +20,14 @@ var DelCommand = &cli.Command{
 		{Line: `pcp nsdel -n ./root mine`, Text: `delete a subtree`},
 	},
 	SeeAlso: []string{"pmnsadd(1)", "PMNS(5)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'd'},
-		cli.OptDebug,
-		cli.OptNameSpace,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'd'},
+			cli.OptDebug,
+			cli.OptNameSpace,
+			cli.OptHelp,
+		}
 	},
 	Run: runDel,
 }

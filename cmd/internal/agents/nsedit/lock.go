@@ -23,7 +23,7 @@ var LockCommand = &cli.Command{
 	Group:    "Name space",
 	Summary:  "lock a name space file before a change",
 	Synopsis: "[file]",
-	Options:  []cli.Option{cli.OptHelp},
+	Options:  func() []cli.Option { return []cli.Option{cli.OptHelp} },
 	Doc: `Creates the file FILE.lock, by default for $PCP_VAR_DIR/pmns/root. If it exists, the command waits
 up to 100 seconds until it is removed or its process has ended; after that it continues without a
 lock, and the exit status is 1. "pcp ns unlock" removes the lock.`,
@@ -60,7 +60,7 @@ var UnlockCommand = &cli.Command{
 	Doc:         `Removes a lock of "pcp ns lock". The default is that of this machine's name space.`,
 	Examples:    []cli.Example{{Line: "pcp ns unlock ./root", Text: "remove the lock of a file"}},
 	Synopsis:    "[file]",
-	Options:     []cli.Option{cli.OptHelp},
+	Options:     func() []cli.Option { return []cli.Option{cli.OptHelp} },
 	DieOnSignal: true,
 	Run: func(_ context.Context, env *cli.Env) int {
 		path, status, exit := lockArg(env)

@@ -26,15 +26,17 @@ var MergeCommand = &cli.Command{
 		{Line: `pcp nsmerge root_pmcd root_linux root`, Text: `merge two files into one`},
 	},
 	SeeAlso: []string{"pmnsadd(1)", "PMNS(5)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptDebug,
-		{Short: 'a', Help: "process files in order, ignoring embedded _DATESTAMP control lines"},
-		{Short: 'd', Long: "dupok", Help: "duplicate names for the same PMID are allowed [default]"},
-		{Short: 'f', Long: "force", Help: "force overwriting of the output file if it exists"},
-		{Short: 'x', Long: "nodups", Help: "duplicate names for the same PMID are not allowed"},
-		{Short: 'v', Long: "verbose", Help: "verbose, echo input file names as processed"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptDebug,
+			{Short: 'a', Help: "process files in order, ignoring embedded _DATESTAMP control lines"},
+			{Short: 'd', Long: "dupok", Help: "duplicate names for the same PMID are allowed [default]"},
+			{Short: 'f', Long: "force", Help: "force overwriting of the output file if it exists"},
+			{Short: 'x', Long: "nodups", Help: "duplicate names for the same PMID are not allowed"},
+			{Short: 'v', Long: "verbose", Help: "verbose, echo input file names as processed"},
+			cli.OptHelp,
+		}
 	},
 	Run: runMerge,
 }

@@ -12,9 +12,11 @@ var Command = &cli.Command{
 	Group:    "Name space",
 	Summary:  "change the installed name space",
 	Synopsis: "rebuild | replace | lock | unlock | stdpmid | scripts [options] ...",
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptHelp,
+		}
 	},
 	Doc: `The name space gives metrics their names. The name space of this machine is the file root in
 $PCP_VAR_DIR/pmns: the merged files root_NAME of the installed agents, and additions by other

@@ -26,16 +26,18 @@ var RebuildCommand = &cli.Command{
 	Group:    "Name space",
 	Summary:  "merge the names of the installed agents into the name space",
 	Synopsis: "[-nosuv] [-C dir]",
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		optDir,
-		{Short: 'd'},
-		{Short: 'n', Help: "dry run: print what would be done"},
-		{Short: 'o', Help: "take the names of agents that are not in pmcd.conf as well"},
-		{Short: 's', Help: "silent: only set the exit status"},
-		{Short: 'u', Help: "first remove from root what is in a file root_NAME, after an upgrade"},
-		{Short: 'v', Help: "print the steps"},
-		{Short: '?', Help: "show this message"},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			optDir,
+			{Short: 'd'},
+			{Short: 'n', Help: "dry run: print what would be done"},
+			{Short: 'o', Help: "take the names of agents that are not in pmcd.conf as well"},
+			{Short: 's', Help: "silent: only set the exit status"},
+			{Short: 'u', Help: "first remove from root what is in a file root_NAME, after an upgrade"},
+			{Short: 'v', Help: "print the steps"},
+			{Short: '?', Help: "show this message"},
+		}
 	},
 	Doc: `Merges the file root with each file root_NAME next to it whose agent NAME is in pmcd.conf. If names
 or PMIDs change, the old file is kept as root.prev, and the collector is signalled to read the new
@@ -59,7 +61,7 @@ type rebuild struct {
 
 func runRebuild(ctx context.Context, env *cli.Env) int {
 	r := &rebuild{env: env, dir: workDir(env, "Rebuild")}
-	p := getopt.New(env.Command.Options, env.Args)
+	p := getopt.New(env.Command.Rows(), env.Args)
 	p.POSIX = true
 	usage := false
 	for opt, arg := range p.All() {
@@ -85,12 +87,12 @@ func runRebuild(ctx context.Context, env *cli.Env) int {
 		case 'v':
 			r.verbose = true
 		case '?':
-			fmt.Fprint(env.Stdout, getopt.Usage(env.ProgName(), env.Command.Synopsis, env.Command.Options))
+			fmt.Fprint(env.Stdout, getopt.Usage(env.ProgName(), env.Command.Synopsis, env.Command.Rows()))
 			return 0
 		}
 	}
 	if usage || len(p.Args()) > 0 {
-		fmt.Fprint(env.Stderr, getopt.Usage(env.ProgName(), env.Command.Synopsis, env.Command.Options))
+		fmt.Fprint(env.Stderr, getopt.Usage(env.ProgName(), env.Command.Synopsis, env.Command.Rows()))
 		return 1
 	}
 	err := r.run(ctx)

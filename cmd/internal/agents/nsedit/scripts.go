@@ -37,10 +37,12 @@ var scriptsCommand = &cli.Command{
 	Group:    "Name space",
 	Summary:  "create links for the scripts that Install scripts call",
 	Synopsis: "[-t target]",
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptTarget,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptTarget,
+			cli.OptHelp,
+		}
 	},
 	Doc: `Creates Rebuild and Make.stdpmid in $PCP_VAR_DIR/pmns, and lockpmns, unlockpmns and
 ReplacePmnsSubtree in $PCP_SHARE_DIR/lib. It also creates stdpmid.pcp, PCP's domain numbers of

@@ -26,7 +26,7 @@ var StdPMIDCommand = &cli.Command{
 	Group:    "Name space",
 	Summary:  "write stdpmid, the file of the agents' domain numbers",
 	Synopsis: "[options]",
-	Options:  []cli.Option{cli.Heading("Options"), optDir, cli.OptHelp},
+	Options:  func() []cli.Option { return []cli.Option{cli.Heading("Options"), optDir, cli.OptHelp} },
 	Doc: `Creates the file stdpmid, which name space files include, from stdpmid.local and the other files
 stdpmid.*, in which each line has the name of an agent and its domain number. PCP's own numbers are
 in stdpmid.pcp, or built in if that file does not exist. Duplicate names or numbers are an error,

@@ -16,10 +16,12 @@ var ReplaceCommand = &cli.Command{
 	Group:    "Name space",
 	Summary:  "replace a subtree of a name space file",
 	Synopsis: "[-n namespace] pmns-subtree replacement-file",
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'n', Arg: "namespace", Help: "the file to change [default $PCP_VAR_DIR/pmns/root]"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'n', Arg: "namespace", Help: "the file to change [default $PCP_VAR_DIR/pmns/root]"},
+			cli.OptHelp,
+		}
 	},
 	Doc: `Removes the names at and below pmns-subtree and adds those of the replacement file, which has the
 format of pmnsadd and is then moved next to the name space, under the name of the subtree. After an

@@ -42,14 +42,16 @@ command, otherwise it is always 0, so that a script continues.`,
 		{Line: `pcp trace -q -v 42.5 queue`, Text: `report a value, silently`},
 	},
 	SeeAlso: []string{"pmdatrace(1)"},
-	Options: []cli.Option{
-		{Short: 'c', Arg: "value", Help: "send the value of a counter"},
-		{Short: 'e', Arg: "command", Help: "run a command and send how long it took"},
-		{Short: 'h', Arg: "host", Help: "where the agent is"},
-		{Short: 'q', Help: "print nothing on success"},
-		{Short: 'S', Arg: "state", Help: "show what happens: the sum of 1 for calls, 2 for the connection, 4 for PDUs; 16 for no agent at all"},
-		{Short: 'v', Arg: "value", Help: "send an observed value"},
-		{Short: '?'},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			{Short: 'c', Arg: "value", Help: "send the value of a counter"},
+			{Short: 'e', Arg: "command", Help: "run a command and send how long it took"},
+			{Short: 'h', Arg: "host", Help: "where the agent is"},
+			{Short: 'q', Help: "print nothing on success"},
+			{Short: 'S', Arg: "state", Help: "show what happens: the sum of 1 for calls, 2 for the connection, 4 for PDUs; 16 for no agent at all"},
+			{Short: 'v', Arg: "value", Help: "send an observed value"},
+			{Short: '?'},
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,
@@ -93,7 +95,7 @@ func (j *job) parse(env *cli.Env) bool {
 		fmt.Fprintf(env.Stderr, "%s: %s\n", me, fmt.Sprintf(format, args...))
 		ok = false
 	}
-	p := getopt.New(env.Command.Options, env.Args)
+	p := getopt.New(env.Command.Rows(), env.Args)
 	p.POSIX = env.IsSet("POSIXLY_CORRECT")
 	for opt, arg := range p.All() {
 		if opt == nil {

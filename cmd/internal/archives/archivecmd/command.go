@@ -28,7 +28,7 @@ subdirectory for each host. It reads versions 2 and 3, also compressed.`,
 		{Line: "pcp archive verify 20261121", Text: "check for damage; the exit status is 0 if there is none"},
 		{Line: "pcp archive convert 20261121 small --compress zstd", Text: "create a compressed copy"},
 	},
-	Options: []cli.Option{cli.Heading("Options"), cli.OptHelp},
+	Options: func() []cli.Option { return []cli.Option{cli.Heading("Options"), cli.OptHelp} },
 	Sub:     []*cli.Command{lsCommand, verifyCommand, repairCommand, convertCommand},
 	Run:     cli.Run,
 }

@@ -27,12 +27,14 @@ Copies an archive, with another version, compression, or size of volumes.`,
 	Examples: []cli.Example{
 		{Line: "pcp archive convert --compress zstd 20261121 small", Text: "create a compressed copy"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'V', Long: "version", Arg: "N", Help: "version of the format, 2 or 3 [default: as it is]"},
-		{Short: 'z', Long: "compress", Arg: "HOW", Help: "compress volumes and metadata: xz, zst, gz or none [default: none]"},
-		{Short: 's', Long: "size", Arg: "BYTES", Help: "start a new volume before one gets longer; with suffix K, M or G"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'V', Long: "version", Arg: "N", Help: "version of the format, 2 or 3 [default: as it is]"},
+			{Short: 'z', Long: "compress", Arg: "HOW", Help: "compress volumes and metadata: xz, zst, gz or none [default: none]"},
+			{Short: 's', Long: "size", Arg: "BYTES", Help: "start a new volume before one gets longer; with suffix K, M or G"},
+			cli.OptHelp,
+		}
 	},
 	Run: convert,
 }

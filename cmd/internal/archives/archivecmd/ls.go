@@ -27,11 +27,13 @@ current directory.`,
 		{Line: "pcp archive ls", Text: "list the archives in the current directory"},
 		{Line: "pcp archive ls --json /var/log/pcp/pmlogger/vm", Text: "write one JSON object a line"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptJSON,
-		cli.OptTimeZone,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptJSON,
+			cli.OptTimeZone,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         ls,

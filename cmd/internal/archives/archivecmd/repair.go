@@ -18,12 +18,14 @@ var repairCommand = &cli.Command{
 	Name:     "archive repair",
 	Summary:  "save the readable parts of a damaged archive",
 	Synopsis: "[options] archive newname",
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'i', Long: "in-place", Help: "put the repaired archive where the damaged one is, which becomes NAME.damaged"},
-		{Short: 'q', Long: "quiet", Help: "no output, only the exit status"},
-		cli.OptJSON,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'i', Long: "in-place", Help: "put the repaired archive where the damaged one is, which becomes NAME.damaged"},
+			{Short: 'q', Long: "quiet", Help: "no output, only the exit status"},
+			cli.OptJSON,
+			cli.OptHelp,
+		}
 	},
 	Doc: `Saves the readable parts of a damaged archive in a new one: every complete record whose time is
 between those of its neighbours. After damage the next valid record is searched byte by byte. Values

@@ -23,13 +23,15 @@ undamaged, 1 if one is damaged, and 2 if one cannot be read.`,
 		{Line: "pcp archive verify 20261121", Text: "check an archive"},
 		{Line: "pcp archive verify -q /var/log/pcp/pmlogger/vm", Text: "check a directory, only for the exit status"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptJSON,
-		{Short: 'q', Long: "quiet", Help: "no output, only the exit status"},
-		{Short: 'w', Long: "nowrap", Help: "no notes about counters that may have wrapped"},
-		{Short: 'm', Long: "metadataonly", Help: "skip checking the values"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptJSON,
+			{Short: 'q', Long: "quiet", Help: "no output, only the exit status"},
+			{Short: 'w', Long: "nowrap", Help: "no notes about counters that may have wrapped"},
+			{Short: 'm', Long: "metadataonly", Help: "skip checking the values"},
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         verify,

@@ -61,23 +61,27 @@ var ListCommand = &cli.Command{
 		{Line: `tar cf a.tar $(pcp logls 20261121)`, Text: `pack an archive`},
 	},
 	SeeAlso: []string{"pmlogmv(1)", "pmlogcp(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptDebug,
-		{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptDebug,
+			{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
+			cli.OptHelp,
+		}
 	},
 	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, list) },
 }
 
-var options = []cli.Option{
-	cli.Heading("Options"),
-	cli.OptDebug,
-	{Short: 'c', Long: "checksum", Help: "checksum all source and destintion files when copying"},
-	{Short: 'f', Long: "force", Help: "force changes, even if they look unsafe"},
-	{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
-	{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
-	cli.OptHelp,
+func options() []cli.Option {
+	return []cli.Option{
+		cli.Heading("Options"),
+		cli.OptDebug,
+		{Short: 'c', Long: "checksum", Help: "checksum all source and destintion files when copying"},
+		{Short: 'f', Long: "force", Help: "force changes, even if they look unsafe"},
+		{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
+		{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
+		cli.OptHelp,
+	}
 }
 
 // A mode is one of the three tools.

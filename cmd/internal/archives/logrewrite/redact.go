@@ -33,13 +33,15 @@ pmdumplog(1) before you share it.`,
 		{Line: `pcp logredact -c site.conf 20261121 shareable`, Text: `add rules for your own metrics`},
 	},
 	SeeAlso: []string{"pmlogrewrite(1)", "pmdumplog(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptDebug,
-		{Short: 'c', Long: "config", Arg: "FILE_or_DIR", Help: "additional configuration file or directory"},
-		{Short: 'v', Long: "verbose", Help: "increase diagnostic verbosity"},
-		{Short: 'x', Long: "exclude-std", Help: "do not use the standard configuration files"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptDebug,
+			{Short: 'c', Long: "config", Arg: "FILE_or_DIR", Help: "additional configuration file or directory"},
+			{Short: 'v', Long: "verbose", Help: "increase diagnostic verbosity"},
+			{Short: 'x', Long: "exclude-std", Help: "do not use the standard configuration files"},
+			cli.OptHelp,
+		}
 	},
 	Run: redact,
 }

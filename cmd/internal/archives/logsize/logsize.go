@@ -31,15 +31,17 @@ var Command = &cli.Command{
 		{Line: `pcp logsize -d 20261121`, Text: `find the metrics that make an archive large`},
 	},
 	SeeAlso: []string{"pmlogreduce(1)", "pmdumplog(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'd', Long: "detail", Help: "detailed output (per metric and per indom)"},
-		cli.OptDebug,
-		{Short: 'r', Long: "replication", Help: "report replicated metric values and instances"},
-		{Short: 'v', Long: "verbose", Help: "verbose output"},
-		{Short: 'x', Long: "threshold", Arg: "thres", Help: "cull detailed report after thres % of space reported"},
-		cli.OptHelp,
-		cli.OptJSON,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'd', Long: "detail", Help: "detailed output (per metric and per indom)"},
+			cli.OptDebug,
+			{Short: 'r', Long: "replication", Help: "report replicated metric values and instances"},
+			{Short: 'v', Long: "verbose", Help: "verbose output"},
+			{Short: 'x', Long: "threshold", Arg: "thres", Help: "cull detailed report after thres % of space reported"},
+			cli.OptHelp,
+			cli.OptJSON,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

@@ -77,7 +77,7 @@ func (f *format) command() *cli.Command {
 		Doc:      f.doc,
 		Examples: f.examples,
 		SeeAlso:  []string{"pmrep(1)", "pmrep.conf(5)"},
-		Options:  slices.Concat(options, f.options),
+		Options:  func() []cli.Option { return slices.Concat(options, f.options) },
 		Debug:    []string{"appl0"},
 		Run:      f.run,
 	}
@@ -147,9 +147,11 @@ func (x *run) receiver(text string) string {
 // withoutTimes are common options that those without times as text lack.
 var withoutTimes = []string{"output-file", "timezone", "hostzone", "timestamp-format"}
 
-var extended = []cli.Option{
-	{Short: 'x', Long: "with-extended", Help: "write extended information about metrics"},
-	{Short: 'X', Long: "with-everything", Help: "write everything, incl. internal IDs"},
+func extended() []cli.Option {
+	return []cli.Option{
+		{Short: 'x', Long: "with-extended", Help: "write extended information about metrics"},
+		{Short: 'X', Long: "with-everything", Help: "write everything, incl. internal IDs"},
+	}
 }
 
 var optExact = cli.Option{Short: 'E', Long: "exact-types", Help: "output numbers as number data types not strings"}
@@ -166,7 +168,7 @@ value comes with its unit.`,
 				{Line: "pcp2json -a ARCHIVE -E -x :sar-B", Text: "write the metrics of a view of pmrep, with types, and numbers as numbers"},
 			},
 			keys:    []string{"timefmt", "extended", "everything", "exact_types", "include_labels"},
-			options: slices.Concat(extended, []cli.Option{optExact}),
+			options: slices.Concat(extended(), []cli.Option{optExact}),
 			flags:   map[string]string{"with-extended": "extended", "with-everything": "everything", "exact-types": "exact_types"},
 			header: func(x *run) string {
 				n, out := len(x.set.Metrics), x.outName()
@@ -185,7 +187,7 @@ value comes with its unit.`,
 			doc:      "Writes samples of metrics as an XML document, to standard output or a file. The names of metrics are nested elements.",
 			examples: []cli.Example{{Line: "pcp2xml -s 3 -t 1s kernel.all.load", Text: "write three samples"}},
 			keys:     []string{"timefmt", "extended", "everything", "include_labels"},
-			options:  extended,
+			options:  extended(),
 			flags:    map[string]string{"with-extended": "extended", "with-everything": "everything"},
 			header: func(x *run) string {
 				n, out, b := len(x.set.Metrics), x.outName(), ""

@@ -21,10 +21,12 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "create an archive from data of other programs",
 	Synopsis: "csv | sar | iostat | mrtg | prometheus [options] file ... archive",
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	Doc: `Each format has its own command. If a file cannot be imported completely, no archive is created, and
 the message has the number of the wrong line.
@@ -57,22 +59,24 @@ Missing attributes are derived from the values.`,
 		{Line: "pcp import csv -m 'disk.*=u64 counter' -m disk.read=KB disks.csv disks", Text: "set types and units of metrics"},
 		{Line: "pcp val -a rooms temperature", Text: "show the result"},
 	},
-	Options: []cli.Option{
-		cli.Heading("General options"),
-		{Short: 'h', Long: "host", Arg: "HOST", Help: "host that the data are of [this host]"},
-		{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "time zone of the host, and of times without a zone [TZ]"},
-		{Long: "archive-version", Arg: "N", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
-		cli.OptVersion,
-		cli.OptHelp,
-		cli.Heading("Reading options"),
-		{Short: 'd', Long: "delimiter", Arg: "CHAR", Help: "character between fields [the first of , ; tab | in the header]"},
-		{Short: 't', Long: "time", Arg: "COLUMN", Help: "column with the time, by name or number [the first that is called so, else 1]"},
-		{Short: 'f', Long: "format", Arg: "FORMAT", Help: "format of the time: strftime(3)'s, or epoch, epoch_ms, epoch_us, epoch_ns [found out]"},
-		{Long: "missing", Arg: "TEXT", Help: "what a field without a value has, also more than once [nothing]"},
-		cli.Heading("Metric options"),
-		{Short: 'm', Long: "metric", Arg: "GLOB=SPEC", Help: "type, semantics and units of metrics, as in (...) in the header"},
-		{Short: 'i', Long: "indom", Arg: "GLOB=D.S", Help: "instance domain of metrics"},
-		{Short: 'p', Long: "prefix", Arg: "NAME", Help: "put this and a dot before the names of metrics"},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("General options"),
+			{Short: 'h', Long: "host", Arg: "HOST", Help: "host that the data are of [this host]"},
+			{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "time zone of the host, and of times without a zone [TZ]"},
+			{Long: "archive-version", Arg: "N", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
+			cli.OptVersion,
+			cli.OptHelp,
+			cli.Heading("Reading options"),
+			{Short: 'd', Long: "delimiter", Arg: "CHAR", Help: "character between fields [the first of , ; tab | in the header]"},
+			{Short: 't', Long: "time", Arg: "COLUMN", Help: "column with the time, by name or number [the first that is called so, else 1]"},
+			{Short: 'f', Long: "format", Arg: "FORMAT", Help: "format of the time: strftime(3)'s, or epoch, epoch_ms, epoch_us, epoch_ns [found out]"},
+			{Long: "missing", Arg: "TEXT", Help: "what a field without a value has, also more than once [nothing]"},
+			cli.Heading("Metric options"),
+			{Short: 'm', Long: "metric", Arg: "GLOB=SPEC", Help: "type, semantics and units of metrics, as in (...) in the header"},
+			{Short: 'i', Long: "indom", Arg: "GLOB=D.S", Help: "instance domain of metrics"},
+			{Short: 'p', Long: "prefix", Arg: "NAME", Help: "put this and a dot before the names of metrics"},
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

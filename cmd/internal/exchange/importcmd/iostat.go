@@ -24,14 +24,16 @@ var IostatCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "create an archive from the output of iostat",
 	Synopsis: "[-v] [-S start] [-t interval] [-V version] [-Z timezone] infile outfile",
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'S', Arg: "START", Help: "time of the first sample, HH:MM:SS, if the file has no times [00:00:00]"},
-		{Short: 't', Arg: "INTERVAL", Help: "seconds between samples, if the file has no times"},
-		{Short: 'V', Arg: "VERSION", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
-		{Short: 'v', Help: "print the times of samples"},
-		{Short: 'Z', Arg: "TIMEZONE", Help: "time zone of times, +HHMM or -HHMM [that of the file, else UTC]"},
-		{Short: '?', Long: "help", Help: "show this usage message and exit"},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'S', Arg: "START", Help: "time of the first sample, HH:MM:SS, if the file has no times [00:00:00]"},
+			{Short: 't', Arg: "INTERVAL", Help: "seconds between samples, if the file has no times"},
+			{Short: 'V', Arg: "VERSION", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
+			{Short: 'v', Help: "print the times of samples"},
+			{Short: 'Z', Arg: "TIMEZONE", Help: "time zone of times, +HHMM or -HHMM [that of the file, else UTC]"},
+			{Short: '?', Long: "help", Help: "show this usage message and exit"},
+		}
 	},
 	Doc: `The file is the output of iostat(1) from the package sysstat, preferably with times:
 S_TIME_FORMAT=ISO iostat -t. "-" is standard input. The first of its reports, which has the averages
@@ -175,7 +177,7 @@ type device struct {
 
 // options takes the options.
 func (p *iostat) options() (args []string, bad, help bool) {
-	g := getopt.New(p.env.Command.Options, p.env.Args)
+	g := getopt.New(p.env.Command.Rows(), p.env.Args)
 	g.POSIX = true
 	for opt, arg := range g.All() {
 		switch {

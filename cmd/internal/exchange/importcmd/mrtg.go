@@ -25,7 +25,7 @@ var MRTGCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "create an archive from a log of MRTG",
 	Synopsis: "hostname devname timezone infile outfile",
-	Options:  []cli.Option{cli.OptHelp},
+	Options:  func() []cli.Option { return []cli.Option{cli.OptHelp} },
 	Doc: `The file is a log of MRTG, the newest line first. Its average rates become counters of bytes,
 network.interface.in.bytes and network.interface.out.bytes with the instance devname, which begin at
 0. "-" is standard input. Lines with the time 0, with which MRTG fills its logs, are ignored.`,

@@ -26,16 +26,18 @@ var PrometheusCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "create an archive from metrics in the text format of Prometheus or OpenMetrics",
 	Synopsis: "[options] file ... archive",
-	Options: []cli.Option{
-		cli.Heading("General options"),
-		{Short: 'h', Long: "host", Arg: "HOST", Help: "host that the data are of [this host]"},
-		{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "time zone of the host [TZ]"},
-		{Long: "archive-version", Arg: "N", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
-		cli.OptVersion,
-		cli.OptHelp,
-		cli.Heading("Reading options"),
-		{Short: 't', Long: "time", Arg: "TIME", Help: "time of samples without a time [modification time of the file]"},
-		{Short: 'p', Long: "prefix", Arg: "NAME", Help: "put this and a dot before the names of metrics"},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("General options"),
+			{Short: 'h', Long: "host", Arg: "HOST", Help: "host that the data are of [this host]"},
+			{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "time zone of the host [TZ]"},
+			{Long: "archive-version", Arg: "N", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
+			cli.OptVersion,
+			cli.OptHelp,
+			cli.Heading("Reading options"),
+			{Short: 't', Long: "time", Arg: "TIME", Help: "time of samples without a time [modification time of the file]"},
+			{Short: 'p', Long: "prefix", Arg: "NAME", Help: "put this and a dot before the names of metrics"},
+		}
 	},
 	Doc: `Each file has the text that a program serves to Prometheus, or a series of samples with times as for
 "promtool tsdb create-blocks-from openmetrics"; "-" is standard input. Times below 100000000000 are

@@ -27,7 +27,7 @@ var SarCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "create an archive from a file of sar",
 	Synopsis: "infile outfile",
-	Options:  []cli.Option{cli.OptHelp},
+	Options:  func() []cli.Option { return []cli.Option{cli.OptHelp} },
 	Doc: `The file is one of sadc(8), for example in /var/log/sysstat, that sadf(1) of this machine can read
 (SADF sets another command), or, if its name ends in .xml, the output of "sadf -x FILE -- -A". "-"
 is such XML on standard input.

@@ -27,13 +27,15 @@ collector. The exit status is 0 if the collector answered and 2 after a timeout.
 		{Line: `pcp cdwait -t 10`, Text: `wait up to ten seconds for the collector of this host`},
 	},
 	SeeAlso: []string{"pmcd(1)"},
-	Options: []cli.Option{
-		cli.Heading("General options"),
-		cli.OptDebug,
-		{Short: 'h', Long: "host", Arg: "HOST", Help: "wait for PMCD on host"},
-		{Short: 't', Long: "interval", Arg: "TIME", Help: "maximum interval to wait for PMCD [default 60 seconds]"},
-		{Short: 'v', Long: "verbose", Help: "turn on output messages"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("General options"),
+			cli.OptDebug,
+			{Short: 'h', Long: "host", Arg: "HOST", Help: "wait for PMCD on host"},
+			{Short: 't', Long: "interval", Arg: "TIME", Help: "maximum interval to wait for PMCD [default 60 seconds]"},
+			{Short: 'v', Long: "verbose", Help: "turn on output messages"},
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

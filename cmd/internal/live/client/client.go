@@ -53,24 +53,28 @@ var GroupCommand = &cli.Command{
 	Run:         func(ctx context.Context, env *cli.Env) int { return run(ctx, env, newGroup) },
 }
 
-var options = slices.Concat(cli.General, reporting)
+func options() []cli.Option { return slices.Concat(cli.General, reporting()) }
 
-var reporting = []cli.Option{
-	cli.Heading("Reporting options"),
-	{Short: 'P', Long: "pause", Help: "pause between updates for archive replay"},
+func reporting() []cli.Option {
+	return []cli.Option{
+		cli.Heading("Reporting options"),
+		{Short: 'P', Long: "pause", Help: "pause between updates for archive replay"},
+	}
 }
 
 // directOptions takes -g and -p as options does, but has no help for them, as the C tool.
-var directOptions = slices.Concat([]cli.Option{
-	cli.Heading("General options"),
-	cli.OptAlign, cli.OptArchive, cli.OptDebug,
-	{Short: 'g', Long: "guimode"},
-	cli.OptHost, cli.OptNameSpace,
-	cli.OptOrigin,
-	{Short: 'p', Long: "guiport", Arg: "N"},
-	cli.OptStart, cli.OptSamples, cli.OptFinish,
-	cli.OptInterval, cli.OptTimeZone, cli.OptHostZone, cli.OptVersion, cli.OptHelp,
-}, reporting)
+func directOptions() []cli.Option {
+	return slices.Concat([]cli.Option{
+		cli.Heading("General options"),
+		cli.OptAlign, cli.OptArchive, cli.OptDebug,
+		{Short: 'g', Long: "guimode"},
+		cli.OptHost, cli.OptNameSpace,
+		cli.OptOrigin,
+		{Short: 'p', Long: "guiport", Arg: "N"},
+		cli.OptStart, cli.OptSamples, cli.OptFinish,
+		cli.OptInterval, cli.OptTimeZone, cli.OptHostZone, cli.OptVersion, cli.OptHelp,
+	}, reporting())
+}
 
 // A sampler gets the values of a line.
 type sampler interface {

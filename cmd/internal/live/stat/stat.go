@@ -30,16 +30,18 @@ shares of processor time. Without a collector it reads this machine itself.`,
 		{Line: "pcp stat -a 20261121 -t 10min", Text: "summarize an archive"},
 	},
 	SeeAlso: []string{"pmval(1)"},
-	Options: slices.Concat(cli.General, []cli.Option{
-		cli.Heading("Alternate sources"),
-		cli.OptHostsFile,
-		cli.OptLocalPMDA,
-		cli.Heading("Reporting options"),
-		{Short: 'l', Long: "suffix", Help: "print last 7 charcters of the host name(s)"},
-		{Short: 'P', Long: "pause", Help: "pause between updates for archive replay"},
-		{Short: 'x', Long: "xcpu", Help: "extended CPU statistics reporting"},
-		cli.OptJSON,
-	}),
+	Options: func() []cli.Option {
+		return slices.Concat(cli.General, []cli.Option{
+			cli.Heading("Alternate sources"),
+			cli.OptHostsFile,
+			cli.OptLocalPMDA,
+			cli.Heading("Reporting options"),
+			{Short: 'l', Long: "suffix", Help: "print last 7 charcters of the host name(s)"},
+			{Short: 'P', Long: "pause", Help: "pause between updates for archive replay"},
+			{Short: 'x', Long: "xcpu", Help: "extended CPU statistics reporting"},
+			cli.OptJSON,
+		})
+	},
 	DieOnSignal: true,
 	Run:         run,
 }

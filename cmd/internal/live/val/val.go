@@ -62,23 +62,25 @@ or has printed all samples. It takes the options of pmval.`,
 	Run:         run,
 }
 
-var options = slices.Concat(cli.General, []cli.Option{
-	cli.OptSpecLocal,
-	cli.OptLocalPMDA,
-	cli.OptContainer,
-	cli.OptDerived,
-	cli.Heading("Reporting options"),
-	{Short: 'd', Long: "delay", Help: "delay, pause between updates for archive replay"},
-	{Short: 'f', Long: "precision", Arg: "N", Help: "fixed output format with N digits precision"},
-	{Short: 'i', Long: "instances", Arg: "INST", Help: "comma-separated metrics instance list"},
-	{Short: 'r', Long: "raw", Help: "output raw counter values (no rate conversion)"},
-	{Short: 'U', Long: "nointerp", Arg: "FILE", Help: "non-interpolated fetching; ignores interval"},
-	{Short: 'v', Long: "verbose", Help: "increase diagnostic output"},
-	{Short: 'w', Long: "width", Arg: "N", Help: "set the width of each column of output"},
-	{Short: 'x', Long: "filter", Arg: "VALUE", Help: "store to the metric before fetching (filter)"},
-	{Short: 'X', Long: "timestamp", Help: "include date and microseconds in reported timestamps"},
-	cli.OptJSON,
-})
+func options() []cli.Option {
+	return slices.Concat(cli.General, []cli.Option{
+		cli.OptSpecLocal,
+		cli.OptLocalPMDA,
+		cli.OptContainer,
+		cli.OptDerived,
+		cli.Heading("Reporting options"),
+		{Short: 'd', Long: "delay", Help: "delay, pause between updates for archive replay"},
+		{Short: 'f', Long: "precision", Arg: "N", Help: "fixed output format with N digits precision"},
+		{Short: 'i', Long: "instances", Arg: "INST", Help: "comma-separated metrics instance list"},
+		{Short: 'r', Long: "raw", Help: "output raw counter values (no rate conversion)"},
+		{Short: 'U', Long: "nointerp", Arg: "FILE", Help: "non-interpolated fetching; ignores interval"},
+		{Short: 'v', Long: "verbose", Help: "increase diagnostic output"},
+		{Short: 'w', Long: "width", Arg: "N", Help: "set the width of each column of output"},
+		{Short: 'x', Long: "filter", Arg: "VALUE", Help: "store to the metric before fetching (filter)"},
+		{Short: 'X', Long: "timestamp", Help: "include date and microseconds in reported timestamps"},
+		cli.OptJSON,
+	})
+}
 
 // A viewer shows one metric.
 type viewer struct {

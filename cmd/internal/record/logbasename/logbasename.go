@@ -26,7 +26,7 @@ file of metadata for it.`,
 		{Line: `pcp logbasename /var/log/pcp/pmlogger/web7/20261121.0.xz`, Text: `print /var/log/pcp/pmlogger/web7/20261121`},
 	},
 	SeeAlso:     []string{"pmlogls(1)", "pcp-archive(5)"},
-	Options:     []cli.Option{cli.OptDebug},
+	Options:     func() []cli.Option { return []cli.Option{cli.OptDebug} },
 	DieOnSignal: true,
 	Run:         run,
 }

@@ -40,18 +40,20 @@ The part after the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is kept unchang
 		{Line: `pcp logconf -v -s my/group`, Text: `try a group file`},
 	},
 	SeeAlso: []string{"pmlogger(1)", "pmcd(1)"},
-	Options: []cli.Option{
-		cli.OptDebug,
-		cli.OptHost,
-		{Short: 'c', Help: "add message and timestamp (not for interactive use)"},
-		{Short: 'g', Long: "group", Arg: "TAG", Help: "report the logging state for a specific metrics group"},
-		{Short: 'd', Long: "groups", Arg: "DIR", Help: "specify path to the pmlogconf groups directory"},
-		{Short: 'q', Long: "quiet", Help: "quiet, suppress logging interval dialog"},
-		{Short: 'r', Long: "reprobe", Help: "every group reconsidered for inclusion in configfile"},
-		{Short: 's', Long: "setup", Arg: "FILE", Help: "report default logging state for a group file"},
-		{Short: 'v', Long: "verbose", Help: "increase diagnostic verbosity"},
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.OptDebug,
+			cli.OptHost,
+			{Short: 'c', Help: "add message and timestamp (not for interactive use)"},
+			{Short: 'g', Long: "group", Arg: "TAG", Help: "report the logging state for a specific metrics group"},
+			{Short: 'd', Long: "groups", Arg: "DIR", Help: "specify path to the pmlogconf groups directory"},
+			{Short: 'q', Long: "quiet", Help: "quiet, suppress logging interval dialog"},
+			{Short: 'r', Long: "reprobe", Help: "every group reconsidered for inclusion in configfile"},
+			{Short: 's', Long: "setup", Arg: "FILE", Help: "report default logging state for a group file"},
+			{Short: 'v', Long: "verbose", Help: "increase diagnostic verbosity"},
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, &tool{kind: "pmlogger"}) },
 }

@@ -25,17 +25,19 @@ The part after the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is kept unchang
 		{Line: `pcp rep -c mine.conf :metrics`, Text: `report the metrics of a configuration`},
 	},
 	SeeAlso: []string{"pmrep(1)", "pmrep.conf(5)", "pmlogconf(1)"},
-	Options: []cli.Option{
-		cli.OptDebug,
-		cli.OptHost,
-		{Short: 'c', Help: "add message and timestamp (not for interactive use)"},
-		{Short: 'g', Long: "group", Arg: "TAG", Help: "report the logging state for a specific metrics group"},
-		{Short: 'd', Long: "groups", Arg: "DIR", Help: "specify path to the pmlogconf groups directory"},
-		{Short: 'o', Long: "option", Arg: "TEXT", Help: "text to add to the [options] section"},
-		{Short: 'r', Long: "reprobe", Help: "every group reconsidered for inclusion in configfile"},
-		{Short: 'v', Long: "verbose", Help: "increase diagnostic verbosity"},
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.OptDebug,
+			cli.OptHost,
+			{Short: 'c', Help: "add message and timestamp (not for interactive use)"},
+			{Short: 'g', Long: "group", Arg: "TAG", Help: "report the logging state for a specific metrics group"},
+			{Short: 'd', Long: "groups", Arg: "DIR", Help: "specify path to the pmlogconf groups directory"},
+			{Short: 'o', Long: "option", Arg: "TEXT", Help: "text to add to the [options] section"},
+			{Short: 'r', Long: "reprobe", Help: "every group reconsidered for inclusion in configfile"},
+			{Short: 'v', Long: "verbose", Help: "increase diagnostic verbosity"},
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, &tool{kind: "pmrep"}) },
 }

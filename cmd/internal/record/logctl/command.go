@@ -54,13 +54,15 @@ pmlogger_check runs as PCP's user.`,
 		{Line: "pcp logctl -N -V destroy web7.example.com", Text: "only print what would be done"},
 	},
 	SeeAlso: []string{"pmlogger_check(1)", "pmlogger(1)"},
-	Options: slices.Concat(
-		firstOptions,
-		[]cli.Option{{Short: 'C', Long: "checkargs", Arg: "ARGS", Help: "more arguments for pmlogger_check"}},
-		middleOptions,
-		[]cli.Option{{Short: 'm', Long: "migrate", Help: "move the processes to the service pmlogger_farm"}},
-		lastOptions,
-	),
+	Options: func() []cli.Option {
+		return slices.Concat(
+			firstOptions,
+			[]cli.Option{{Short: 'C', Long: "checkargs", Arg: "ARGS", Help: "more arguments for pmlogger_check"}},
+			middleOptions,
+			[]cli.Option{{Short: 'm', Long: "migrate", Help: "move the processes to the service pmlogger_farm"}},
+			lastOptions,
+		)
+	},
 	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, logger) },
 }
 

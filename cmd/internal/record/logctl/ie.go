@@ -37,12 +37,14 @@ runs as PCP's user.`,
 		{Line: "pcp iectl -N -V destroy web7.example.com", Text: "only print what would be done"},
 	},
 	SeeAlso: []string{"pmie_check(1)", "pmie(1)", "pmieconf(1)"},
-	Options: slices.Concat(
-		firstOptions,
-		[]cli.Option{{Short: 'C', Long: "checkargs", Arg: "ARGS", Help: "more arguments for pmie_check"}},
-		middleOptions,
-		[]cli.Option{{Short: 'm', Long: "migrate", Help: "move the processes to the service pmie_farm"}},
-		lastOptions,
-	),
+	Options: func() []cli.Option {
+		return slices.Concat(
+			firstOptions,
+			[]cli.Option{{Short: 'C', Long: "checkargs", Arg: "ARGS", Help: "more arguments for pmie_check"}},
+			middleOptions,
+			[]cli.Option{{Short: 'm', Long: "migrate", Help: "move the processes to the service pmie_farm"}},
+			lastOptions,
+		)
+	},
 	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, engine) },
 }

@@ -45,25 +45,29 @@ Commands in control files are not run.`,
 		{Line: "pcp logger_check -s -P", Text: "stop the primary logger"},
 	},
 	SeeAlso: []string{"pmlogctl(1)", "pmlogger(1)"},
-	Options: slices.Concat(common, []cli.Option{
-		{Short: 'q', Long: "quick", Help: "quick start, no compression"},
-		cli.OptHelp,
-	}),
+	Options: func() []cli.Option {
+		return slices.Concat(common(), []cli.Option{
+			{Short: 'q', Long: "quick", Help: "quick start, no compression"},
+			cli.OptHelp,
+		})
+	},
 	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, logger) },
 }
 
 // common are the options of both commands.
-var common = []cli.Option{
-	cli.Heading("Options"),
-	{Short: 'c', Long: "control", Arg: "FILE", Help: "configuration of the instances to manage"},
-	{Short: 'l', Long: "logfile", Arg: "FILE", Help: "send important diagnostic messages to FILE"},
-	{Short: 'C', Help: "query system service runlevel information"},
-	{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
-	{Short: 'p', Long: "skip-primary", Help: "do not start or stop the primary instance"},
-	{Short: 'P', Long: "only-primary", Help: "only start or stop the primary instance, no others"},
-	{Short: 's', Long: "stop", Help: "stop the processes instead of starting them"},
-	{Short: 'T', Long: "terse", Help: "produce a terser form of output"},
-	{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
+func common() []cli.Option {
+	return []cli.Option{
+		cli.Heading("Options"),
+		{Short: 'c', Long: "control", Arg: "FILE", Help: "configuration of the instances to manage"},
+		{Short: 'l', Long: "logfile", Arg: "FILE", Help: "send important diagnostic messages to FILE"},
+		{Short: 'C', Help: "query system service runlevel information"},
+		{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
+		{Short: 'p', Long: "skip-primary", Help: "do not start or stop the primary instance"},
+		{Short: 'P', Long: "only-primary", Help: "only start or stop the primary instance, no others"},
+		{Short: 's', Long: "stop", Help: "stop the processes instead of starting them"},
+		{Short: 'T', Long: "terse", Help: "produce a terser form of output"},
+		{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
+	}
 }
 
 // settings are the options of the command line.

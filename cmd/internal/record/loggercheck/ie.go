@@ -41,7 +41,7 @@ files are not run.`,
 		{Line: "pcp ie_check -s -P", Text: "stop the primary pmie"},
 	},
 	SeeAlso: []string{"pmiectl(1)", "pmie(1)", "pmieconf(1)"},
-	Options: slices.Concat(common, []cli.Option{cli.OptHelp}),
+	Options: func() []cli.Option { return slices.Concat(common(), []cli.Option{cli.OptHelp}) },
 	Run:     func(ctx context.Context, env *cli.Env) int { return run(ctx, env, engine) },
 }
 

@@ -36,14 +36,16 @@ archive; --finish does only this.`,
 		{Line: `pcp logger-merge -N -f '20261121.??.??' 20261121`, Text: `only print what would be done`},
 	},
 	SeeAlso: []string{"pmlogextract(1)", "pmlogger_daily(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'f', Long: "force", Help: "remove input files after creating output files"},
-		{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
-		{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
-		{Short: 'E', Long: "expunge", Help: "expunge metrics with metadata mismatches between archives"},
-		{Long: "finish", Help: "finish merges in this directory that were interrupted, and exit", Extra: true},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'f', Long: "force", Help: "remove input files after creating output files"},
+			{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
+			{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
+			{Short: 'E', Long: "expunge", Help: "expunge metrics with metadata mismatches between archives"},
+			{Long: "finish", Help: "finish merges in this directory that were interrupted, and exit", Extra: true},
+			cli.OptHelp,
+		}
 	},
 	Run: run,
 }

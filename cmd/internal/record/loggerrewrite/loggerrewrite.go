@@ -32,16 +32,18 @@ The exit status is 0 even if some archives were not changed, and 4 if the argume
 		{Line: `pcp logger-rewrite -N -c fix.conf 20261121`, Text: `only print what would be done`},
 	},
 	SeeAlso: []string{"pmlogrewrite(1)", "pmlogger_daily(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'c', Long: "config", Arg: "FILE", Help: "[pmlogrewrite] config file/dir"},
-		{Short: 'd', Long: "desperate", Help: "[pmlogrewrite] desperate, save output archive even after error"},
-		{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
-		{Short: 's', Long: "scale", Help: "[pmlogrewrite] do scale conversion"},
-		{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
-		{Short: 'v', Help: "[pmlogrewrite] increased diagnostic verbosity"},
-		{Short: 'w', Long: "warnings", Help: "[pmlogrewrite] emit warnings"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'c', Long: "config", Arg: "FILE", Help: "[pmlogrewrite] config file/dir"},
+			{Short: 'd', Long: "desperate", Help: "[pmlogrewrite] desperate, save output archive even after error"},
+			{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
+			{Short: 's', Long: "scale", Help: "[pmlogrewrite] do scale conversion"},
+			{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
+			{Short: 'v', Help: "[pmlogrewrite] increased diagnostic verbosity"},
+			{Short: 'w', Long: "warnings", Help: "[pmlogrewrite] emit warnings"},
+			cli.OptHelp,
+		}
 	},
 	Run: run,
 }

@@ -48,7 +48,7 @@ directory.`,
 		{Line: "pcp replay ./20261123.00.10 stat", Text: "replay a whole archive"},
 	},
 	SeeAlso:     []string{"pcp help up", "pcp help record"},
-	Options:     []cli.Option{cli.OptVersion, cli.OptHelp},
+	Options:     func() []cli.Option { return []cli.Option{cli.OptVersion, cli.OptHelp} },
 	DieOnSignal: true,
 	Run:         run,
 }
@@ -241,7 +241,7 @@ func when(arg string, now time.Time, loc *time.Location) (pcp.Timestamp, bool) {
 // programs that run through it.
 func (r *request) options(env *cli.Env, dirs []string) ([]string, map[string]string, error) {
 	has := func(long string) string {
-		for _, o := range r.command.Options {
+		for _, o := range r.command.Rows() {
 			if o.Long == long && o.Short != 0 {
 				return "-" + string(o.Short)
 			}

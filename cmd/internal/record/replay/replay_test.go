@@ -52,12 +52,12 @@ func TestOptions(t *testing.T) {
 		return 7
 	}
 	commands := []*cli.Command{
-		{Name: "window", Options: []cli.Option{cli.OptArchive, cli.OptStart, cli.OptOrigin}, Run: note},
-		{Name: "moment", Options: []cli.Option{cli.OptArchive, cli.OptOrigin}, Run: note},
-		{Name: "whole", Options: []cli.Option{cli.OptArchive}, Run: note},
+		{Name: "window", Options: func() []cli.Option { return []cli.Option{cli.OptArchive, cli.OptStart, cli.OptOrigin} }, Run: note},
+		{Name: "moment", Options: func() []cli.Option { return []cli.Option{cli.OptArchive, cli.OptOrigin} }, Run: note},
+		{Name: "whole", Options: func() []cli.Option { return []cli.Option{cli.OptArchive} }, Run: note},
 		{Name: "live", Run: note},
 		{Name: "through", Link: "pcp-through", Run: note},
-		{Name: "partly", Link: "pcp-partly", Options: []cli.Option{cli.OptArchive}, Run: note},
+		{Name: "partly", Link: "pcp-partly", Options: func() []cli.Option { return []cli.Option{cli.OptArchive} }, Run: note},
 	}
 	f := func(args, want string) {
 		t.Helper()

@@ -18,13 +18,15 @@ import (
 // doc is the description of both commands.
 const doc = `Prints a line for each cache of the device mapper (dm-cache, which lvmcache uses too) at each interval: the used share of its metadata and blocks, hits and misses per second of reads and writes, and the shares of hits in all reads and writes of the device. The metrics are those of the agents dm and linux. Devices given as arguments are always shown. Options of pcp itself (pcp -h HOST dmcache, pcp -a ARCHIVE -S TIME -s 5 dmcache) select the source, the time and the number of samples.`
 
-var options = []cli.Option{
-	cli.Heading("Options"),
-	{Short: 'R', Long: "repeat", Arg: "N", Help: "repeat the header after every N samples"},
-	{Short: 'i', Long: "iops", Help: "display IOPs instead of cache hit ratio"},
-	{Short: 'V', Long: "version", Shown: true, Help: "display version number and exit"},
-	cli.OptHelp,
-	cli.OptJSON,
+func options() []cli.Option {
+	return []cli.Option{
+		cli.Heading("Options"),
+		{Short: 'R', Long: "repeat", Arg: "N", Help: "repeat the header after every N samples"},
+		{Short: 'i', Long: "iops", Help: "display IOPs instead of cache hit ratio"},
+		{Short: 'V', Long: "version", Shown: true, Help: "display version number and exit"},
+		cli.OptHelp,
+		cli.OptJSON,
+	}
 }
 
 // Command is pcp-dmcache.

@@ -46,12 +46,14 @@ var examples = []cli.Example{
 	{Line: "pmiostat -R '^nvme' -G sum", Text: "print one row for several disks"},
 }
 
-var options = slices.Concat(devstat.Options, []cli.Option{
-	{Arg: "|", Help: "\t\tdm\tshow the device mapper instead of disks"},
-	{Arg: "|", Help: "\t\tt\tbegin each line with the time"},
-	{Arg: "|", Help: "\t\th\tleave out headings"},
-	{Arg: "|", Help: "\t\tnoidle\tomit idle devices"},
-})
+func options() []cli.Option {
+	return slices.Concat(devstat.Options(), []cli.Option{
+		{Arg: "|", Help: "\t\tdm\tshow the device mapper instead of disks"},
+		{Arg: "|", Help: "\t\tt\tbegin each line with the time"},
+		{Arg: "|", Help: "\t\th\tleave out headings"},
+		{Arg: "|", Help: "\t\tnoidle\tomit idle devices"},
+	})
+}
 
 func run(ctx context.Context, env *cli.Env) int {
 	r := &devstat.Report{Table: func(extended []string) *devstat.Table {

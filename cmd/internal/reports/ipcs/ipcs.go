@@ -24,13 +24,15 @@ select the host and the time.`,
 		{Line: "pcp ipcs -l", Text: "show the limits"},
 		{Line: "pcp ipcs -u", Text: "show the use"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'l', Long: "limits", Help: "show limits"},
-		{Short: 'u', Long: "summary", Help: "show the use"},
-		cli.OptJSON,
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'l', Long: "limits", Help: "show limits"},
+			{Short: 'u', Long: "summary", Help: "show the use"},
+			cli.OptJSON,
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	Interruptible: true,
 	Run:           run,

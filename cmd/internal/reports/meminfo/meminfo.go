@@ -23,16 +23,18 @@ meminfo) select the source and the time.`,
 		{Line: "pcp -a ARCHIVE -S @10:00 meminfo -s 1", Text: "show that of a host at ten o'clock"},
 	},
 	SeeAlso: []string{"pcp-free(1)", "proc(5)"},
-	Options: []cli.Option{
-		{Short: 'a', Arg: "FILE"},
-		{Short: 's', Long: "samples", Arg: "N"},
-		{Short: 'A', Long: "align", Arg: "TIME"},
-		{Short: 't', Long: "interval", Arg: "DELTA"},
-		{Short: 'z', Arg: "-"}, // and the arguments after this option are ignored, as in C
-		cli.OptStart,
-		cli.OptFinish,
-		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
-		cli.OptJSON,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			{Short: 'a', Arg: "FILE"},
+			{Short: 's', Long: "samples", Arg: "N"},
+			{Short: 'A', Long: "align", Arg: "TIME"},
+			{Short: 't', Long: "interval", Arg: "DELTA"},
+			{Short: 'z', Arg: "-"}, // and the arguments after this option are ignored, as in C
+			cli.OptStart,
+			cli.OptFinish,
+			{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
+			cli.OptJSON,
+		}
 	},
 	Interruptible: true,
 	Run:           run,

@@ -26,18 +26,20 @@ ARCHIVE -S TIME netstat) select the source and the time.`,
 		{Line: "pcp -a ARCHIVE netstat -p TCP -s 3", Text: "show the counters of TCP three times"},
 	},
 	SeeAlso: []string{"pcp-ss(1)", "netstat(8)"},
-	Options: []cli.Option{
-		cli.OptStart,
-		cli.OptFinish,
-		{Long: "statistics", Help: "show the counters of all protocols"},
-		{Short: 'i', Help: "show the table of interfaces"},
-		{Short: 'p', Arg: "TCP|IP|UDP|ICMP", Help: "show the counters of one protocol"},
-		{Long: "help", Help: "show this usage message and exit"},
-		{Short: '?', Arg: "-"}, // with an argument, as in C
-		{Short: 'a', Arg: "FILE"},
-		{Short: 's', Arg: "N"},
-		{Short: 'z', Arg: "-"}, // and the arguments after this option are ignored, as in C
-		cli.OptJSON,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.OptStart,
+			cli.OptFinish,
+			{Long: "statistics", Help: "show the counters of all protocols"},
+			{Short: 'i', Help: "show the table of interfaces"},
+			{Short: 'p', Arg: "TCP|IP|UDP|ICMP", Help: "show the counters of one protocol"},
+			{Long: "help", Help: "show this usage message and exit"},
+			{Short: '?', Arg: "-"}, // with an argument, as in C
+			{Short: 'a', Arg: "FILE"},
+			{Short: 's', Arg: "N"},
+			{Short: 'z', Arg: "-"}, // and the arguments after this option are ignored, as in C
+			cli.OptJSON,
+		}
 	},
 	Interruptible: true,
 	Run:           run,

@@ -26,12 +26,14 @@ in one line.`,
 		{Line: "pcp numastat", Text: "show all nodes"},
 		{Line: "pcp numastat -w 80", Text: "show four in a line"},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'w', Long: "width", Arg: "N", Help: "how wide lines may be"},
-		cli.OptJSON,
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'w', Long: "width", Arg: "N", Help: "how wide lines may be"},
+			cli.OptJSON,
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	Interruptible: true,
 	Run:           run,

@@ -34,25 +34,27 @@ vsize, wchan. As in the C program, cmd is cut off after 30 characters and %cpu i
 		{Line: "pcp ps -U postgres", Text: "list the processes of a user"},
 	},
 	SeeAlso: []string{"pcp-pidstat(1)", "pmdaproc(1)"},
-	Options: []cli.Option{
-		cli.Heading("General options"),
-		{Short: 'e', Arg: "-", Maybe: true, Help: "show all processes"},
-		{Short: 'c', Arg: "NAME1,NAME2..", Help: "only processes that run these commands"},
-		{Short: 'p', Arg: "PID1,PID2..", Help: "only these processes"},
-		{Short: 'P', Arg: "PPID1,PPID2..", Help: "only children of these processes"},
-		{Short: 'U', Arg: "USERNAME", Help: "only processes of this user"},
-		{Short: 'o', Arg: "COL1,COL2..|ALL", Help: "show these columns"},
-		{Short: 'u', Help: "show users, memory and start times"},
-		{Short: 'O', Long: "sort", Arg: "%cpu|%mem", Help: "sort by a column of the list, the largest first", Extra: true},
-		cli.OptJSON,
-		cli.OptVersion,
-		cli.OptTimeZone,
-		cli.OptHostZone,
-		{Short: 't', Arg: "DELTA"},
-		{Short: 'k'},           // which the C program accepts and ignores,
-		{Short: 'l', Arg: "-"}, // and this
-		{Short: '?', Arg: "-"}, // and the arguments after this option
-		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("General options"),
+			{Short: 'e', Arg: "-", Maybe: true, Help: "show all processes"},
+			{Short: 'c', Arg: "NAME1,NAME2..", Help: "only processes that run these commands"},
+			{Short: 'p', Arg: "PID1,PID2..", Help: "only these processes"},
+			{Short: 'P', Arg: "PPID1,PPID2..", Help: "only children of these processes"},
+			{Short: 'U', Arg: "USERNAME", Help: "only processes of this user"},
+			{Short: 'o', Arg: "COL1,COL2..|ALL", Help: "show these columns"},
+			{Short: 'u', Help: "show users, memory and start times"},
+			{Short: 'O', Long: "sort", Arg: "%cpu|%mem", Help: "sort by a column of the list, the largest first", Extra: true},
+			cli.OptJSON,
+			cli.OptVersion,
+			cli.OptTimeZone,
+			cli.OptHostZone,
+			{Short: 't', Arg: "DELTA"},
+			{Short: 'k'},           // which the C program accepts and ignores,
+			{Short: 'l', Arg: "-"}, // and this
+			{Short: '?', Arg: "-"}, // and the arguments after this option
+			{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
+		}
 	},
 	Interruptible: true,
 	Run:           run,

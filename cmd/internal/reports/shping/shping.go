@@ -29,12 +29,14 @@ pcp itself (pcp -a ARCHIVE -t 30 -z shping) select the source, the time and the 
 		{Line: "pcp -a ARCHIVE -t 30sec -z shping http smtp", Text: "show two of them, from an archive"},
 	},
 	SeeAlso: []string{"pmdashping(1)", "pmie2col(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'l', Long: "tags", Help: "report the list of shell-ping command tags"},
-		{Short: 'c', Long: "status", Help: "report shell-ping service check control variables"},
-		cli.OptJSON,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'l', Long: "tags", Help: "report the list of shell-ping command tags"},
+			{Short: 'c', Long: "status", Help: "report shell-ping service check control variables"},
+			cli.OptJSON,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

@@ -9,38 +9,40 @@ import (
 )
 
 // options are those of the C program, which reads them with Python's argparse.
-var options = []cli.Option{
-	cli.Heading("Options"),
-	{Short: 'h', Long: "help", Help: "show this usage message and exit"},
-	{Short: 'V', Long: "version", Help: "does nothing, as in the C program"},
-	{Short: 'n', Long: "numeric", Help: "show numbers of ports, as it always does"},
-	{Short: 'r', Long: "resolve", Help: "does nothing: names of hosts are not in the metrics"},
-	{Short: 'a', Long: "all", Help: "show sockets in any state"},
-	{Short: 'l', Long: "listening", Help: "show only listening sockets"},
-	{Short: 'o', Long: "options", Help: "show timers"},
-	{Short: 'e', Long: "extended", Help: "show users, inodes and control groups"},
-	{Short: 'm', Long: "memory", Help: "show the memory of sockets"},
-	{Short: 'p', Long: "processes", Help: "not supported; prints a warning"},
-	{Short: 'i', Long: "info", Help: "show what TCP knows of the connection"},
-	{Short: 's', Long: "summary", Help: "not supported; prints a warning"},
-	{Short: 'b', Long: "bpf", Help: "does nothing: filters of sockets are not in the metrics"},
-	{Short: 'E', Long: "events", Help: "not supported; prints a warning"},
-	{Short: 'Z', Long: "context", Help: "not supported; prints a warning"},
-	{Short: 'z', Long: "contexts", Help: "not supported; prints a warning"},
-	{Short: 'N', Long: "net", Help: "not supported; prints a warning"},
-	{Short: '4', Long: "ipv4", Help: "show only sockets of IP version 4"},
-	{Short: '6', Long: "ipv6", Help: "show only sockets of IP version 6"},
-	{Short: '0', Long: "packet", Help: "show no sockets but packet sockets, of which there are no metrics"},
-	{Short: 't', Long: "tcp", Help: "show TCP sockets"},
-	{Short: 'M', Long: "mptcp", Help: "show no sockets but those of MPTCP, of which there are no metrics"},
-	{Short: 'S', Long: "sctp", Help: "show no sockets but those of SCTP, of which there are no metrics"},
-	{Short: 'u', Long: "udp", Help: "show UDP sockets"},
-	{Short: 'd', Long: "dccp", Help: "show no sockets but those of DCCP, of which there are no metrics"},
-	{Short: 'w', Long: "raw", Help: "show raw sockets"},
-	{Short: 'x', Long: "unix", Help: "show Unix sockets"},
-	{Short: 'H', Long: "noheader", Help: "leave out the headings"},
-	{Short: 'O', Long: "oneline", Help: "print each socket in one line"},
-	cli.OptJSON,
+func options() []cli.Option {
+	return []cli.Option{
+		cli.Heading("Options"),
+		{Short: 'h', Long: "help", Help: "show this usage message and exit"},
+		{Short: 'V', Long: "version", Help: "does nothing, as in the C program"},
+		{Short: 'n', Long: "numeric", Help: "show numbers of ports, as it always does"},
+		{Short: 'r', Long: "resolve", Help: "does nothing: names of hosts are not in the metrics"},
+		{Short: 'a', Long: "all", Help: "show sockets in any state"},
+		{Short: 'l', Long: "listening", Help: "show only listening sockets"},
+		{Short: 'o', Long: "options", Help: "show timers"},
+		{Short: 'e', Long: "extended", Help: "show users, inodes and control groups"},
+		{Short: 'm', Long: "memory", Help: "show the memory of sockets"},
+		{Short: 'p', Long: "processes", Help: "not supported; prints a warning"},
+		{Short: 'i', Long: "info", Help: "show what TCP knows of the connection"},
+		{Short: 's', Long: "summary", Help: "not supported; prints a warning"},
+		{Short: 'b', Long: "bpf", Help: "does nothing: filters of sockets are not in the metrics"},
+		{Short: 'E', Long: "events", Help: "not supported; prints a warning"},
+		{Short: 'Z', Long: "context", Help: "not supported; prints a warning"},
+		{Short: 'z', Long: "contexts", Help: "not supported; prints a warning"},
+		{Short: 'N', Long: "net", Help: "not supported; prints a warning"},
+		{Short: '4', Long: "ipv4", Help: "show only sockets of IP version 4"},
+		{Short: '6', Long: "ipv6", Help: "show only sockets of IP version 6"},
+		{Short: '0', Long: "packet", Help: "show no sockets but packet sockets, of which there are no metrics"},
+		{Short: 't', Long: "tcp", Help: "show TCP sockets"},
+		{Short: 'M', Long: "mptcp", Help: "show no sockets but those of MPTCP, of which there are no metrics"},
+		{Short: 'S', Long: "sctp", Help: "show no sockets but those of SCTP, of which there are no metrics"},
+		{Short: 'u', Long: "udp", Help: "show UDP sockets"},
+		{Short: 'd', Long: "dccp", Help: "show no sockets but those of DCCP, of which there are no metrics"},
+		{Short: 'w', Long: "raw", Help: "show raw sockets"},
+		{Short: 'x', Long: "unix", Help: "show Unix sockets"},
+		{Short: 'H', Long: "noheader", Help: "leave out the headings"},
+		{Short: 'O', Long: "oneline", Help: "print each socket in one line"},
+		cli.OptJSON,
+	}
 }
 
 // args are the options set on the command line, by their long names.
@@ -52,8 +54,8 @@ type usageError string
 func (e usageError) Error() string { return string(e) }
 
 func short(c rune) *cli.Option {
-	for i := range options {
-		if o := &options[i]; o.Short == c && c != 0 {
+	for i := range options() {
+		if o := &options()[i]; o.Short == c && c != 0 {
 			return o
 		}
 	}
@@ -64,8 +66,8 @@ func short(c rune) *cli.Option {
 // with it.
 func long(word string) []*cli.Option {
 	var list []*cli.Option
-	for i := range options {
-		switch o := &options[i]; {
+	for i := range options() {
+		switch o := &options()[i]; {
 		case o.Long == "":
 		case o.Long == word:
 			return []*cli.Option{o}
@@ -150,8 +152,8 @@ func usage(name string) string {
 	var b strings.Builder
 	line := "usage: " + name
 	indent := strings.Repeat(" ", len(line))
-	for i := range options {
-		o := &options[i]
+	for i := range options() {
+		o := &options()[i]
 		if o.Short == 0 || o.Extra {
 			continue
 		}

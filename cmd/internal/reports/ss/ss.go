@@ -40,8 +40,10 @@ const (
 )
 
 // sourceOptions are the options that correspond to the variables set by pcp.
-var sourceOptions = []cli.Option{
-	cli.OptArchive, cli.OptAlign, cli.OptOrigin, cli.OptStart, cli.OptDebug, cli.OptHostZone, cli.OptTimeZone,
+func sourceOptions() []cli.Option {
+	return []cli.Option{
+		cli.OptArchive, cli.OptAlign, cli.OptOrigin, cli.OptStart, cli.OptDebug, cli.OptHostZone, cli.OptTimeZone,
+	}
 }
 
 // A list is a call of the program.
@@ -68,7 +70,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		env.Help(env.Command)
 		return 0
 	case a["help"]:
-		fmt.Fprintf(env.Stdout, "%s%s", usage(env.ProgName()), getopt.List(options))
+		fmt.Fprintf(env.Stdout, "%s%s", usage(env.ProgName()), getopt.List(options()))
 		return 0
 	}
 	a.defaults()

@@ -22,11 +22,13 @@ per second, of requests with a residual and of other requests.`,
 		{Line: "pcp tapestat -a ARCHIVE -x noidle", Text: "show active drives"},
 	},
 	SeeAlso: []string{"pcp-iostat(1)"},
-	Options: slices.Concat(devstat.Options, []cli.Option{
-		{Arg: "|", Help: "\t\tt\tbegin each line with the time"},
-		{Arg: "|", Help: "\t\th\tleave out headings"},
-		{Arg: "|", Help: "\t\tnoidle\tomit idle devices"},
-	}),
+	Options: func() []cli.Option {
+		return slices.Concat(devstat.Options(), []cli.Option{
+			{Arg: "|", Help: "\t\tt\tbegin each line with the time"},
+			{Arg: "|", Help: "\t\th\tleave out headings"},
+			{Arg: "|", Help: "\t\tnoidle\tomit idle devices"},
+		})
+	},
 	Interruptible: true,
 	Run: func(ctx context.Context, env *cli.Env) int {
 		r := &devstat.Report{Missing: "Missing:", Table: func([]string) *devstat.Table { return table() }}

@@ -22,7 +22,9 @@ averages of one, five and fifteen minutes. Options of pcp itself (pcp -h HOST up
 		{Line: "pcp uptime", Text: "show the uptime of this machine"},
 		{Line: "pcp -h web1 uptime", Text: "show that of another host"},
 	},
-	Options:       []cli.Option{cli.Heading("Options"), cli.OptJSON, cli.OptVersion, cli.OptHelp},
+	Options: func() []cli.Option {
+		return []cli.Option{cli.Heading("Options"), cli.OptJSON, cli.OptVersion, cli.OptHelp}
+	},
 	Interruptible: true,
 	Run:           run,
 }

@@ -22,7 +22,7 @@ host and the time.`,
 		{Line: "pcp -a ARCHIVE vmstat 10min", Text: "print a line for each ten minutes of an archive"},
 	},
 	SeeAlso:     []string{"pmstat(1)"},
-	Options:     []cli.Option{cli.OptJSON, cli.OptHelp},
+	Options:     func() []cli.Option { return []cli.Option{cli.OptJSON, cli.OptHelp} },
 	DieOnSignal: true,
 	Run:         run,
 }

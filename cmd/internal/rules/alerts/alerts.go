@@ -47,7 +47,7 @@ send sends a test alert to a receiver.`,
 		{Line: "pcp alerts test -a morning rules", Text: "show when rules would have fired"},
 		{Line: "pcp alerts send pager", Text: "send a test alert to the receiver pager"},
 	},
-	Options: []cli.Option{cli.Heading("Options"), cli.OptJSON, cli.OptHelp},
+	Options: func() []cli.Option { return []cli.Option{cli.Heading("Options"), cli.OptJSON, cli.OptHelp} },
 	SeeAlso: []string{"pmie(1)"},
 	Sub:     []*cli.Command{testCommand, sendCommand},
 	Bare:    true,
@@ -156,9 +156,11 @@ var testCommand = &cli.Command{
 	Doc: `Evaluates rules over archives, and prints a line for each period in which a rule was true for a host
 or an instance: its start, its end, and the first value. Actions are not performed.`,
 	Examples: []cli.Example{{Line: "pcp alerts test -a morning -t 1min rules", Text: "evaluate rules for each minute of an archive"}},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptAlign, cli.OptArchive, cli.OptOrigin, cli.OptStart, cli.OptFinish, cli.OptInterval, cli.OptTimeZone, cli.OptHostZone, cli.OptJSON, cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptAlign, cli.OptArchive, cli.OptOrigin, cli.OptStart, cli.OptFinish, cli.OptInterval, cli.OptTimeZone, cli.OptHostZone, cli.OptJSON, cli.OptHelp,
+		}
 	},
 	SeeAlso:     []string{"pmie(1)"},
 	DieOnSignal: true,
@@ -319,10 +321,12 @@ var sendCommand = &cli.Command{
 	Doc: `Sends an alert of the rule test to a receiver, and prints whether it was accepted. The alert is not
 stored or retried. An Alertmanager resolves the alert after some minutes.`,
 	Examples: []cli.Example{{Line: "pcp alerts send pager", Text: "test the receiver pager"}},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		OptReceivers,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			OptReceivers,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         send,

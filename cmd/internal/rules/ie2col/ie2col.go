@@ -36,12 +36,14 @@ If lines have timestamps, these are the first column.`,
 		{Line: `pcp ie -v -e -a morning rules | pcp ie2col -w 10 -p 1 -d ,`, Text: `columns of ten characters, with commas between`},
 	},
 	SeeAlso: []string{"pmie(1)", "pmval(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'd', Long: "delimiter", Arg: "CHAR", Help: "set the output delimiter character"},
-		{Short: 'p', Long: "precision", Arg: "N", Help: "set the output floating point precision"},
-		{Short: 'w', Long: "width", Arg: "N", Help: "set the width of each column of output"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'd', Long: "delimiter", Arg: "CHAR", Help: "set the output delimiter character"},
+			{Short: 'p', Long: "precision", Arg: "N", Help: "set the output floating point precision"},
+			{Short: 'w', Long: "width", Arg: "N", Help: "set the width of each column of output"},
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

@@ -41,15 +41,17 @@ The rules are files in colon-separated directories: those of -r, of the variable
 		{Line: `pcp ieconf -f my.rules -F && pcp ie my.rules`, Text: `write the unchanged configuration, and evaluate its rules`},
 	},
 	SeeAlso: []string{"pmie(1)", "pmlogconf(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'c', Help: "an automated pmie configuration by the system"},
-		{Short: 'F', Long: "force", Help: "force creation/update of pmie file, then exit"},
-		{Short: 'f', Long: "config", Arg: "FILE", Help: "location of generated pmie configuration file"},
-		{Short: 'r', Long: "rules", Arg: "PATH", Help: "path specifying groups of rule files"},
-		{Short: 'v', Long: "verbose", Help: "increase level of diagnostics"},
-		cli.OptHelp,
-		{Long: "export", Arg: "DIR", Help: "write the rules of this program below DIR, then exit", Extra: true},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'c', Help: "an automated pmie configuration by the system"},
+			{Short: 'F', Long: "force", Help: "force creation/update of pmie file, then exit"},
+			{Short: 'f', Long: "config", Arg: "FILE", Help: "location of generated pmie configuration file"},
+			{Short: 'r', Long: "rules", Arg: "PATH", Help: "path specifying groups of rule files"},
+			{Short: 'v', Long: "verbose", Help: "increase level of diagnostics"},
+			cli.OptHelp,
+			{Long: "export", Arg: "DIR", Help: "write the rules of this program below DIR, then exit", Extra: true},
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

@@ -39,18 +39,20 @@ Compression by xz, zstd and gzip is part of this program. Any other program for 
 		{Line: `pcp ie-daily -k 30 -x 3`, Text: `keep logs for 30 days, compress them after three days`},
 	},
 	SeeAlso: []string{"pmie_check(1)", "pmie(1)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'c', Long: "control", Arg: "FILE", Help: "pmie control file"},
-		{Short: 'k', Long: "discard", Arg: "N", Help: "remove pmie log files after N days"},
-		{Short: 'l', Long: "logfile", Arg: "FILE", Help: "send important diagnostic messages to FILE"},
-		{Short: 'm', Long: "mail", Arg: "ADDRs", Help: "send daily log files to email addresses"},
-		{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
-		{Short: 'V', Long: "verbose", Help: "verbose output (multiple times for very verbose)"},
-		{Short: 'x', Long: "compress-after", Arg: "N", Help: "compress pmie log files after N days"},
-		{Short: 'X', Long: "compressor", Arg: "PROGRAM", Help: "use PROGRAM for pmie log file compression"},
-		{Short: 'Y', Long: "regex", Arg: "REGEX", Help: "do not compress files that match, as with grep -E"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'c', Long: "control", Arg: "FILE", Help: "pmie control file"},
+			{Short: 'k', Long: "discard", Arg: "N", Help: "remove pmie log files after N days"},
+			{Short: 'l', Long: "logfile", Arg: "FILE", Help: "send important diagnostic messages to FILE"},
+			{Short: 'm', Long: "mail", Arg: "ADDRs", Help: "send daily log files to email addresses"},
+			{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
+			{Short: 'V', Long: "verbose", Help: "verbose output (multiple times for very verbose)"},
+			{Short: 'x', Long: "compress-after", Arg: "N", Help: "compress pmie log files after N days"},
+			{Short: 'X', Long: "compressor", Arg: "PROGRAM", Help: "use PROGRAM for pmie log file compression"},
+			{Short: 'Y', Long: "regex", Arg: "REGEX", Help: "do not compress files that match, as with grep -E"},
+			cli.OptHelp,
+		}
 	},
 	Run: run,
 }

@@ -16,20 +16,22 @@ import (
 )
 
 // longOptions are the options of PCP, which have no short form here.
-var longOptions = []cli.Option{
-	{Long: "hotproc", Help: "use the pmdaproc(1) hotproc metrics"},
-	{Long: "align", Arg: "TIME", Help: "align sample times on natural boundaries"},
-	{Long: "archive", Arg: "FILE", Help: "metrics source is a PCP log archive"},
-	{Long: "debug", Arg: "DBG"},
-	{Long: "host", Arg: "HOST", Help: "metrics source is PMCD on host"},
-	{Long: "start", Arg: "TIME", Help: "start of the time window"},
-	{Long: "samples", Arg: "N", Help: "terminate after this many samples"},
-	{Long: "finish", Arg: "TIME", Help: "end of the time window"},
-	{Long: "interval", Arg: "DELTA", Help: "sampling interval"},
-	{Long: "timezone", Arg: "TZ", Help: "set reporting timezone"},
-	{Long: "hostzone", Help: "set reporting timezone to local time of metrics source"},
-	{Long: "version", Help: "display version number and exit"},
-	{Short: '?', Long: "help", Help: "show this usage message and exit"},
+func longOptions() []cli.Option {
+	return []cli.Option{
+		{Long: "hotproc", Help: "use the pmdaproc(1) hotproc metrics"},
+		{Long: "align", Arg: "TIME", Help: "align sample times on natural boundaries"},
+		{Long: "archive", Arg: "FILE", Help: "metrics source is a PCP log archive"},
+		{Long: "debug", Arg: "DBG"},
+		{Long: "host", Arg: "HOST", Help: "metrics source is PMCD on host"},
+		{Long: "start", Arg: "TIME", Help: "start of the time window"},
+		{Long: "samples", Arg: "N", Help: "terminate after this many samples"},
+		{Long: "finish", Arg: "TIME", Help: "end of the time window"},
+		{Long: "interval", Arg: "DELTA", Help: "sampling interval"},
+		{Long: "timezone", Arg: "TZ", Help: "set reporting timezone"},
+		{Long: "hostzone", Help: "set reporting timezone to local time of metrics source"},
+		{Long: "version", Help: "display version number and exit"},
+		{Short: '?', Long: "help", Help: "show this usage message and exit"},
+	}
 }
 
 // The options of archives have the letters of atop.
@@ -42,7 +44,7 @@ var (
 // longUsage returns the lines of the usage messages for the long options.
 func longUsage() string {
 	var b strings.Builder
-	for _, o := range longOptions {
+	for _, o := range longOptions() {
 		switch {
 		case o.Help == "", o.Long == "help":
 		case o.Arg == "":

@@ -24,13 +24,15 @@ Arguments select settings.`,
 		{Line: `eval $(pcp config -s)`, Text: `give a shell script all settings`},
 	},
 	SeeAlso: []string{"pcp.conf(5)"},
-	Options: []cli.Option{
-		cli.Heading("Reporting options"),
-		{Short: 'a', Long: "all", Help: "show all, unmodified format (default)"},
-		{Short: 'l', Long: "list", Help: "synonym for showing \"all\" (above)"},
-		{Short: 'L', Long: "library", Help: "show library features instead of environment"},
-		{Short: 's', Long: "shell", Help: "show all, quoted format for shell expansion"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Reporting options"),
+			{Short: 'a', Long: "all", Help: "show all, unmodified format (default)"},
+			{Short: 'l', Long: "list", Help: "synonym for showing \"all\" (above)"},
+			{Short: 'L', Long: "library", Help: "show library features instead of environment"},
+			{Short: 's', Long: "shell", Help: "show all, quoted format for shell expansion"},
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

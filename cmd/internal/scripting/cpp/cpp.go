@@ -27,13 +27,15 @@ conditions.`,
 		{Line: `pcp cpp -D DOMAIN=29 root_sample`, Text: `expand a file with a macro defined`},
 	},
 	SeeAlso: []string{"PMNS(5)"},
-	Options: []cli.Option{
-		cli.OptHelp,
-		{Short: 'D', Long: "define", Arg: "name[=value]", Help: "define a macro with an optional value"},
-		{Short: 'I', Long: "include", Arg: "dir", Help: "additional directory to search for include files"},
-		{Short: 'P', Help: "do not output # lineno \"filename\" linemarkers"},
-		{Short: 'r', Long: "restrict", Help: "restrict macro expansion to #name or #{name}"},
-		{Short: 's', Long: "shell", Help: "use alternate control syntax with prefix % instead of #"},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.OptHelp,
+			{Short: 'D', Long: "define", Arg: "name[=value]", Help: "define a macro with an optional value"},
+			{Short: 'I', Long: "include", Arg: "dir", Help: "additional directory to search for include files"},
+			{Short: 'P', Help: "do not output # lineno \"filename\" linemarkers"},
+			{Short: 'r', Long: "restrict", Help: "restrict macro expansion to #name or #{name}"},
+			{Short: 's', Long: "shell", Help: "use alternate control syntax with prefix % instead of #"},
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,
@@ -81,7 +83,7 @@ func parse(env *cli.Env) (*options, error) {
 	o.cfg.Warn = func(message string) { fmt.Fprintln(env.Stderr, message) }
 	check := cpp.NewReader(strings.NewReader(""), "<arg>", cpp.Config{})
 	env.Debug()
-	p := getopt.New(env.Command.Options, env.Args)
+	p := getopt.New(env.Command.Rows(), env.Args)
 	p.POSIX = env.Getenv("POSIXLY_CORRECT") != ""
 	usage := false
 	for opt, arg := range p.All() {

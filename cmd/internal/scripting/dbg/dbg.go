@@ -22,13 +22,15 @@ var Command = &cli.Command{
 	Examples: []cli.Example{
 		{Line: `pcp dbg -l`, Text: `list all debug options`},
 	},
-	Options: []cli.Option{
-		cli.Heading("General options"),
-		cli.OptDebug,
-		{Short: 'g', Long: "gdb", Help: "display expression for gdb(1) (requires -l)"},
-		{Short: 'l', Long: "list", Help: "display values and text for all PCP debug options"},
-		{Short: 'o', Long: "old", Help: "old and deprecated (bit-field) encodings (requires -l)"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("General options"),
+			cli.OptDebug,
+			{Short: 'g', Long: "gdb", Help: "display expression for gdb(1) (requires -l)"},
+			{Short: 'l', Long: "list", Help: "display values and text for all PCP debug options"},
+			{Short: 'o', Long: "old", Help: "old and deprecated (bit-field) encodings (requires -l)"},
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

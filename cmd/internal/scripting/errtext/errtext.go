@@ -24,10 +24,12 @@ argument or with -l it lists all codes.`,
 	Examples: []cli.Example{
 		{Line: `pcp err -12345`, Text: `explain a number from a log`},
 	},
-	Options: []cli.Option{
-		{Help: "Options"},
-		{Short: 'l', Long: "list", Help: "causes all known error codes to be listed"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			{Help: "Options"},
+			{Short: 'l', Long: "list", Help: "causes all known error codes to be listed"},
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

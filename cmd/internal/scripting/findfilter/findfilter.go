@@ -25,7 +25,7 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "select files by modification time, to the minute",
 	Synopsis: "[options] <predicate>",
-	Options:  []cli.Option{cli.Heading("Options"), {Short: 'v', Help: "verbose"}},
+	Options:  func() []cli.Option { return []cli.Option{cli.Heading("Options"), {Short: 'v', Help: "verbose"}} },
 	Doc: `Reads paths, one on each line, and prints those of files that match the predicate: mtime (last
 write) or ctime (last change), and an age. +D:H:M is more than D days, H hours and M minutes ago,
 -D:H:M at most that; hours and minutes are optional. Missing files are skipped, and reported with

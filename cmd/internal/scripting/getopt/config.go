@@ -15,11 +15,13 @@ const maxLine = 1 << 20
 
 // standard has the options that are known by name alone, in the order of the
 // search.
-var standard = []cli.Option{
-	cli.OptAlign, cli.OptArchive, cli.OptDebug, cli.OptGuiMode, cli.OptHost, cli.OptNameSpace, cli.OptOrigin,
-	cli.OptGuiPort, cli.OptStart, cli.OptSamples, cli.OptFinish, cli.OptInterval, cli.OptTimeZone,
-	cli.OptHostZone, cli.OptVersion, cli.OptHelp, cli.OptSpecLocal, cli.OptLocalPMDA, cli.OptHostsFile,
-	cli.OptHostList, cli.OptArchiveList, cli.OptArchiveFolio, cli.OptContainer,
+func standard() []cli.Option {
+	return []cli.Option{
+		cli.OptAlign, cli.OptArchive, cli.OptDebug, cli.OptGuiMode, cli.OptHost, cli.OptNameSpace, cli.OptOrigin,
+		cli.OptGuiPort, cli.OptStart, cli.OptSamples, cli.OptFinish, cli.OptInterval, cli.OptTimeZone,
+		cli.OptHostZone, cli.OptVersion, cli.OptHelp, cli.OptSpecLocal, cli.OptLocalPMDA, cli.OptHostsFile,
+		cli.OptHostList, cli.OptArchiveList, cli.OptArchiveFolio, cli.OptContainer,
+	}
 }
 
 // An entry is a line of the usage message: an option, or text.
@@ -220,7 +222,7 @@ func (r *reader) both(first string, i int, rest string) error {
 
 // standard adds one of the standard options.
 func (r *reader) standard(name string) error {
-	for _, o := range standard {
+	for _, o := range standard() {
 		if o.Long == strings.TrimPrefix(name, "--") && strings.HasPrefix(name, "--") ||
 			!strings.HasPrefix(name, "--") && len(name) > 1 && o.Short == rune(name[1]) {
 			r.entries = append(r.entries, entry{Option: o, hidden: o.Help == ""})

@@ -26,13 +26,15 @@ the usage message.`,
 		{Line: `args=$(pcp getopt --config=$0 -- "$@") || exit 1`, Text: `parse a script's arguments by the description in the script`},
 	},
 	Debug: []string{"desperate"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptDebug,
-		{Short: 'u', Long: "usage", Help: "generate usage message for calling script"},
-		{Short: 'c', Long: "config", Arg: "FILE", Help: "read usage configuration from given FILE"},
-		{Short: 'p', Long: "progname", Arg: "?", Help: "program name of calling script, for error reporting"},
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptDebug,
+			{Short: 'u', Long: "usage", Help: "generate usage message for calling script"},
+			{Short: 'c', Long: "config", Arg: "FILE", Help: "read usage configuration from given FILE"},
+			{Short: 'p', Long: "progname", Arg: "?", Help: "program name of calling script, for error reporting"},
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

@@ -21,10 +21,12 @@ var Command = &cli.Command{
 	Examples: []cli.Example{
 		{Line: `pcp hostname`, Text: `print the full name of this host`},
 	},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		cli.OptDebug,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			cli.OptDebug,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

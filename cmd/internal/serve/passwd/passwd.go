@@ -35,11 +35,13 @@ A user who logs in over TCP must also be a user of the collector's host, with th
 		{Line: `pcp passwd list`, Text: `list the accounts`},
 	},
 	SeeAlso: []string{"pmcd(1)", "pmcd.conf(5)"},
-	Options: []cli.Option{
-		cli.Heading("Options"),
-		{Short: 'f', Long: "file", Arg: "PATH", Help: "file of accounts [default $PCP_USERS_PATH, else users next to pmcd.conf]"},
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Options"),
+			{Short: 'f', Long: "file", Arg: "PATH", Help: "file of accounts [default $PCP_USERS_PATH, else users next to pmcd.conf]"},
+			cli.OptVersion,
+			cli.OptHelp,
+		}
 	},
 	DieOnSignal: true,
 	Run:         run,

@@ -48,7 +48,7 @@ file, and 3 if one does not run.`,
 		{Line: `pcp service status pmcd`, Text: `report whether the collector runs`},
 	},
 	SeeAlso: []string{"pmcd(1)", "pmlogger(1)"},
-	Options: []cli.Option{cli.Heading("Options"), cli.OptHelp},
+	Options: func() []cli.Option { return []cli.Option{cli.Heading("Options"), cli.OptHelp} },
 	Run:     run,
 }
 

@@ -21,7 +21,8 @@ type Command struct {
 	Synopsis string // the usage line after the name: "[options] [metricname | pmid | indom]..."
 	// Options are in the order of the usage message. ParseConfig.Own handles those that
 	// package getopt does not.
-	Options []Option
+	// It is a function so that a start of the program makes no tables; nil means no options.
+	Options func() []Option
 
 	// Doc describes the command, in paragraphs of plain text with an empty line
 	// between; indented lines are kept as they are. "pcp help NAME" and the
@@ -52,6 +53,14 @@ type Command struct {
 	Run func(ctx context.Context, env *Env) int
 }
 
+// Rows returns the options of c.
+func (c *Command) Rows() []Option {
+	if c.Options == nil {
+		return nil
+	}
+	return c.Options()
+}
+
 // Through reports whether c is called through pcp, which sets variables such as PCP_ARCHIVE that
 // represent options: its link is pcp-NAME.
 func (c *Command) Through() bool { return strings.HasPrefix(c.Link, "pcp-") }
@@ -68,7 +77,7 @@ type Option = getopt.Option
 
 // TakesDebug reports whether c has the option -D for debug options.
 func (c *Command) TakesDebug() bool {
-	return slices.ContainsFunc(c.Options, func(o Option) bool {
+	return slices.ContainsFunc(c.Rows(), func(o Option) bool {
 		return o.Short == 'D' && (o.Long == "debug" && o.Arg != "" || o.Long == "" && (o.Arg == "DBG" || o.Arg == "debug"))
 	})
 }

@@ -13,10 +13,12 @@ func ExampleCommand() {
 	double := false
 	greet := &cli.Command{
 		Name: "greet", Synopsis: "[options] name",
-		Options: []cli.Option{
-			cli.Heading("Options"),
-			{Short: 'd', Long: "double", Help: "do it twice"},
-			cli.OptHelp,
+		Options: func() []cli.Option {
+			return []cli.Option{
+				cli.Heading("Options"),
+				{Short: 'd', Long: "double", Help: "do it twice"},
+				cli.OptHelp,
+			}
 		},
 		Run: func(_ context.Context, env *cli.Env) int {
 			o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {

@@ -14,28 +14,30 @@ import (
 )
 
 // Options are those of both programs, before those that -x takes.
-var Options = []cli.Option{
-	cli.Heading("General options"),
-	cli.OptAlign,
-	cli.OptArchive,
-	cli.OptDebug,
-	{Short: 'G', Long: "aggregate", Arg: "METHOD", Help: "one row for the devices of -R: the sum, avg, min or max of theirs"},
-	cli.OptHost,
-	cli.OptOrigin,
-	{Short: 'P', Long: "precision", Arg: "N", Help: "show N digits behind the point"},
-	{Short: 'R', Long: "regex", Arg: "PATTERN", Help: "only devices whose name matches a regular expression"},
-	cli.OptStart,
-	cli.OptSamples,
-	cli.OptFinish,
-	cli.OptInterval,
-	{Short: 'u', Long: "no-interpolation", Help: "report the samples of an archive as they are"},
-	cli.OptVersion,
-	cli.OptTimeZone,
-	cli.OptHostZone,
-	cli.OptJSON,
-	cli.OptHelp,
-	cli.Heading("Extended options"),
-	{Short: 'x', Arg: "LIST", Help: "comma separated extended options:"},
+func Options() []cli.Option {
+	return []cli.Option{
+		cli.Heading("General options"),
+		cli.OptAlign,
+		cli.OptArchive,
+		cli.OptDebug,
+		{Short: 'G', Long: "aggregate", Arg: "METHOD", Help: "one row for the devices of -R: the sum, avg, min or max of theirs"},
+		cli.OptHost,
+		cli.OptOrigin,
+		{Short: 'P', Long: "precision", Arg: "N", Help: "show N digits behind the point"},
+		{Short: 'R', Long: "regex", Arg: "PATTERN", Help: "only devices whose name matches a regular expression"},
+		cli.OptStart,
+		cli.OptSamples,
+		cli.OptFinish,
+		cli.OptInterval,
+		{Short: 'u', Long: "no-interpolation", Help: "report the samples of an archive as they are"},
+		cli.OptVersion,
+		cli.OptTimeZone,
+		cli.OptHostZone,
+		cli.OptJSON,
+		cli.OptHelp,
+		cli.Heading("Extended options"),
+		{Short: 'x', Arg: "LIST", Help: "comma separated extended options:"},
+	}
 }
 
 // A Column is a column of a table.

@@ -30,7 +30,7 @@ func command() *cli.Command {
 		Indent: " ",
 	}
 	return &cli.Command{
-		Name: "devices", Link: "pcp-devices", Options: devstat.Options,
+		Name: "devices", Link: "pcp-devices", Options: func() []cli.Option { return devstat.Options() },
 		Run: func(ctx context.Context, env *cli.Env) int {
 			return (&devstat.Report{Table: func([]string) *devstat.Table { return table }}).Run(ctx, env)
 		},

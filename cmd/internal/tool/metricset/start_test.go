@@ -38,10 +38,12 @@ func run(home, archive string, args ...string) (out string, status int) {
 		Defaults: conf.Settings{"version": "1", "header": "1", "globals": "1", "interval": "1", "precision": "3"},
 	}
 	command := &cli.Command{
-		Name: "test", Link: "pcp2test", Options: []cli.Option{
-			cli.OptArchive, cli.OptStart, cli.OptFinish, cli.OptSamples, cli.OptInterval, cli.OptTimeZone, cli.OptHelp,
-			metricset.OptConfig, metricset.OptCheck, metricset.OptRaw, metricset.OptNoHeader, metricset.OptNoGlobals,
-			metricset.OptInstances, metricset.OptNamesChange, metricset.OptDerived, metricset.OptPrecision,
+		Name: "test", Link: "pcp2test", Options: func() []cli.Option {
+			return []cli.Option{
+				cli.OptArchive, cli.OptStart, cli.OptFinish, cli.OptSamples, cli.OptInterval, cli.OptTimeZone, cli.OptHelp,
+				metricset.OptConfig, metricset.OptCheck, metricset.OptRaw, metricset.OptNoHeader, metricset.OptNoGlobals,
+				metricset.OptInstances, metricset.OptNamesChange, metricset.OptDerived, metricset.OptPrecision,
+			}
 		},
 	}
 	var stdout, stderr bytes.Buffer

@@ -17,7 +17,9 @@ import (
 func counting(r pmcc.Report, report func(m *pmcc.Manager) error) *cli.Command {
 	return &cli.Command{
 		Name: "count", Link: "pcp-count",
-		Options: []cli.Option{cli.OptArchive, cli.OptSamples, cli.OptInterval, cli.OptJSON, {Short: 'u'}, cli.OptHelp},
+		Options: func() []cli.Option {
+			return []cli.Option{cli.OptArchive, cli.OptSamples, cli.OptInterval, cli.OptJSON, {Short: 'u'}, cli.OptHelp}
+		},
 		Run: func(ctx context.Context, env *cli.Env) int {
 			raw := false
 			r.Own = func(_ *cli.Options, opt *cli.Option, _ string) bool {
