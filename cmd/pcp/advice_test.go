@@ -38,7 +38,7 @@ var offline = map[string]string{
 
 // asks are the arguments that commands need before they connect.
 var asks = map[string][]string{
-	"val": {"kernel.all.load"}, "event": {"kernel.all.load"}, "dumptext": {"kernel.all.load"}, "probe": {"kernel.all.load"},
+	"val": {"kernel.all.load"}, "query": {"kernel_all_load"}, "event": {"kernel.all.load"}, "dumptext": {"kernel.all.load"}, "probe": {"kernel.all.load"},
 	"rep": {"kernel.all.load"}, "2csv": {"kernel.all.load"}, "store": {"a.b", "1"}, "logconf": {"-"}, "repconf": {"x"},
 	"stat": {"-s", "1", "-t", "0.1"}, "dstat": {"0.1", "1"}, "vmstat": {"0.1", "1"}, "cdwait": {"-t", "1"},
 	"agent list": nil, "logger": {"-c", "/dev/null", "x"}, "ie": {"-c", "rules"}, "record": {"-d", "archives"},

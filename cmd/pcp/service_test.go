@@ -130,7 +130,7 @@ func TestService(t *testing.T) {
 	// A configuration that pmcd refuses.
 	write("pmcd.conf", "nonsense\n")
 	call(1, `.*pmcd: it ended \(.*\); see .*/pmcd.log`, "start", "pmcd")
-	call(1, ".*say what to do.*")
+	call(1, ".*give an action.*")
 	call(1, `.*"sit" is not start.*`, "sit")
 	call(1, `.*"pmie" is not one.*`, "start", "pmie")
 }

@@ -123,6 +123,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	r := &request{env: env, loc: env.Local()}
 	r.o = source.Parse(env, cli.ParseConfig{Own: r.own, Archives: true})
 	o := r.o
+	if status, exit := o.Done(); exit {
+		return status
+	}
 	switch {
 	case len(o.Args) == 0:
 		o.Usagef("an expression is needed, such as 'rate(disk_dev_read[5m])'")
@@ -169,16 +172,40 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 	o, env := r.o, r.env
 	p = &place{last: time.Now()}
 	p.first = p.last.Add(-time.Hour)
-	live := store.NewLive(store.LiveConfig{Open: func(ctx context.Context) (*pmapi.Context, error) {
+	dial := func(ctx context.Context) (*pmapi.Context, error) {
 		c, err := o.Dial(ctx, o.Host())
 		if err != nil {
 			env.Advise(nil)
 			return nil, fmt.Errorf("%s", o.WhyNoCollector(o.Host(), err))
 		}
 		return c, nil
+	}
+	var connected *pmapi.Context // by reach; the first context of live
+	live := store.NewLive(store.LiveConfig{Open: func(ctx context.Context) (*pmapi.Context, error) {
+		if c := connected; c != nil {
+			connected = nil
+			return c, nil
+		}
+		return dial(ctx)
 	}})
+	// reach fails if no collector answers, where nothing else can answer.
+	reach := func() error {
+		if connected, err = dial(ctx); err != nil {
+			p.close()
+			return err
+		}
+		p.closers = append(p.closers, func() {
+			if connected != nil {
+				connected.Close()
+			}
+		})
+		return nil
+	}
 	p.closers = append(p.closers, func() { live.Close() })
 	if !o.FromArchive() && len(o.Hosts) > 0 {
+		if err := reach(); err != nil {
+			return nil, err
+		}
 		p.Queryable = live
 		return p, nil
 	}
@@ -198,12 +225,17 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 	}
 	p.closers = append(p.closers, func() { ser.Close() })
 	past := store.New(ser, store.Config{})
+	first, last, ok := ser.Span()
 	if !o.FromArchive() {
+		if !ok {
+			if err := reach(); err != nil {
+				return nil, err
+			}
+		}
 		p.Queryable = store.Both(past, live)
 		return p, nil
 	}
 	p.Queryable = past
-	first, last, ok := ser.Span()
 	if !ok {
 		p.close()
 		return nil, fmt.Errorf("%s: there are no archives", strings.Join(cfg.Dirs, ", "))
