@@ -232,7 +232,7 @@ func (o *Sources) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 	}
 	c, err := pmapi.OpenLocalOptions(pmapi.LocalOptions{
 		Debug:     o.opts.DebugLog(),
-		Container: container, LabelsDir: cfg.Get("PCP_SYSCONF_DIR"), Log: log, Names: o.localNames(cfg.Named("PCP_VAR_DIR")),
+		Container: container, LabelsDir: cfg.Get("PCP_SYSCONF_DIR"), Log: log, Names: o.localNames(),
 	}, agents...)
 	if err != nil {
 		return nil, err
@@ -241,14 +241,14 @@ func (o *Sources) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 	return c, nil
 }
 
-// localNames returns a function that loads the installed name space, or nil if
-// there is none and none was named: then the agents' own names are used. As with
-// the C library only a look-up finds out that a file is missing.
-func (o *Sources) localNames(named bool) func() (*pmns.Tree, error) {
+// localNames returns a function that loads the name space of PMNS_DEFAULT, else the
+// installed one. If neither is there, it returns nil: the agents' own names are used. As with
+// the C library only a look-up finds out that the file of PMNS_DEFAULT is missing.
+func (o *Sources) localNames() func() (*pmns.Tree, error) {
 	path := pmns.DefaultPath(o.config())
 	if o.config().IsSet("PMNS_DEFAULT") {
 		path = o.config().Getenv("PMNS_DEFAULT") // if only empty
-	} else if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !named {
+	} else if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return func() (*pmns.Tree, error) { return o.loadNames(path) }

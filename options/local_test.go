@@ -66,10 +66,7 @@ func TestLocalWithoutPCP(t *testing.T) {
 		t.Error(msg)
 	}
 	o.Program().Config = config.New(func(name string) string { return map[string]string{"PCP_VAR_DIR": none}[name] })
-	if names := o.localNames(true); names == nil {
-		t.Error("a name space that was named is not looked for")
-	}
-	if names := o.localNames(false); names != nil {
+	if names := o.localNames(); names != nil {
 		t.Error("a name space that is not there is looked for")
 	}
 	var agents []pmapi.LocalAgent
@@ -102,7 +99,11 @@ func TestLocalMissing(t *testing.T) {
 	if _, err := o.OpenLocal(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without pmcd.conf: %v", err)
 	}
-	o, stderr := localOptions(t, "simple 253 dso simple_init /x/pmda_simple.so\n", "", "-L")
+	o, stderr := localOptions(t, "simple 253 dso simple_init /x/pmda_simple.so\n", "root {}\n", "-L")
+	root := o.Program().Config.Getenv("PMNS_DEFAULT")
+	if err := os.Remove(root); err != nil {
+		t.Fatal(err)
+	}
 	c, err := o.OpenLocal(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -127,15 +128,32 @@ func TestLocalMissing(t *testing.T) {
 		t.Errorf("a metric by its number: %v", err)
 	}
 	// It may come.
-	if err := os.MkdirAll(filepath.Join(o.Program().Config.Get("PCP_VAR_DIR"), "pmns"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	root := filepath.Join(o.Program().Config.Get("PCP_VAR_DIR"), "pmns", "root")
 	if err := os.WriteFile(root, []byte("root {\n color 253:0:1\n}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.LookupName(t.Context(), "color"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLocalNotBuilt has the settings of an installation whose name space was never built: the
+// names are those of the agents.
+func TestLocalNotBuilt(t *testing.T) {
+	o, stderr := localOptions(t, "simple 253 dso simple_init /x/pmda_simple.so\n", "", "-L")
+	c, err := o.OpenLocal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ids, err := c.LookupName(t.Context(), "simple.color")
+	if want := pcp.NewPMID(253, 0, 1); err != nil || ids[0] != want {
+		t.Errorf("LookupName = %v, %v, want %v", ids, err, want)
+	}
+	if _, err := c.LookupName(t.Context(), "kernel.all.load"); !errors.Is(err, pcp.ErrName) {
+		t.Errorf("a name of no agent: %v, want %v", err, pcp.ErrName)
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("standard error: %s", stderr)
 	}
 }
 

@@ -30,6 +30,7 @@ var differences = map[string]difference{
 	"where Python gives up":       {"the C program ends with a traceback", "Where `pcp-pidstat` and `pcp-ps` of C"},
 	"labels of instances":         {"the C programs take those of the domain of another metric", "The labels of instances (`-m`)"},
 	"what to do next":             {"a C tool called through pcp prints less", "A command that is called as `pcp NAME`"},
+	"names of local contexts":     {"the C library has no names if no name space was built", "`-L` works without a name space"},
 	"full seconds":                {"the C library has times with 1000 milliseconds", "Times between two records that are a full second"},
 }
 
