@@ -92,6 +92,22 @@ func TestTextsOfTables(t *testing.T) {
 	f(5, pcp.TextOneLine, "", pcp.ErrText)
 }
 
+// TestCheckTextsOfTables checks that texts in the tables count; that of the instance domain is
+// one line.
+func TestCheckTextsOfTables(t *testing.T) {
+	_, family := newFake(1, 0)
+	for i := range family.Metrics {
+		family.Metrics[i].Help, family.Metrics[i].Long = "One line", "A text."
+	}
+	a, err := New(Config{Name: "test", Domain: domain}, family)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.CheckTexts(); err != nil {
+		t.Errorf("CheckTexts = %v", err)
+	}
+}
+
 func TestTextsWrong(t *testing.T) {
 	f := func(texts, want string) {
 		t.Helper()
@@ -100,7 +116,7 @@ func TestTextsWrong(t *testing.T) {
 		}
 	}
 	all := "@ fake1.* line\nText.\n@ indom:1 line\nText.\n"
-	f("", "fake1.one has no help text")
+	f("", "fake1.one has no help text, in Texts or as Long in a table")
 	f("@ fake1.*\nText.\n@ indom:1\nText.\n", "fake1.text has no one-line text")
 	f(all+"@ fake2.one\nText.\n", "line 5: fake2.one is for nothing")
 	f(all+"@+ fake2.*\nText.\n", "line 5: fake2.* is for nothing")

@@ -33,7 +33,7 @@ func newer(t testing.TB) map[string]string {
 func TestNewer(t *testing.T) {
 	want := newer(t)
 	if len(want) < 100 {
-		t.Fatalf("%d metrics", len(want))
+		t.Fatalf("testdata/newer.txt has %d metrics", len(want))
 	}
 	got := make(map[string]string)
 	a := linux.New(linux.Config{})
@@ -48,6 +48,6 @@ func TestNewer(t *testing.T) {
 		got[name] = strings.TrimSpace(fmt.Sprintf("%v %v %v %v %v", id, desc.InDom, desc.Type, desc.Sem, desc.Units))
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("descriptors (-want +got):\n%s", diff)
+		t.Errorf("descriptors (-testdata/newer.txt +agent):\n%s", diff)
 	}
 }
