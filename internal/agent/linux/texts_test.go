@@ -6,6 +6,6 @@ import "testing"
 // and that help.txt has nothing else.
 func TestTexts(t *testing.T) {
 	if err := New(Config{Root: t.TempDir()}).CheckTexts(); err != nil {
-		t.Errorf("help.txt, with which the agent is compiled:\n%v", err)
+		t.Errorf("texts of help.txt and the tables:\n%v", err)
 	}
 }
