@@ -13,7 +13,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TestPage runs the requests of docs/web.md, in order, on an agent with the metrics that it names.
+// TestPage runs the requests of docs/web.md to /pmapi and /metrics, in order, on an agent with the
+// metrics that it names.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/web.md")
 	if err != nil {
@@ -39,8 +40,8 @@ func TestPage(t *testing.T) {
 		return pmapi.OpenLocal(pmapi.LocalAgent{Name: "page", Domain: 400, Agent: agent})
 	}})
 	made := ""
-	lines := regexp.MustCompile(`(?m)^    curl (?:-H '(\w+): ([^']*)' )?'http://localhost:44322([^']*)'$`).FindAllStringSubmatch(string(page), -1)
-	if n := strings.Count(string(page), "http://localhost:44322"); n != len(lines) || n < 10 {
+	lines := regexp.MustCompile(`(?m)^    curl (?:-H '(\w+): ([^']*)' )?'http://localhost:44322(/(?:pmapi|metrics)\b[^']*)'$`).FindAllStringSubmatch(string(page), -1)
+	if n := strings.Count(string(page), "http://localhost:44322/pmapi") + strings.Count(string(page), "http://localhost:44322/metrics"); n != len(lines) || n < 10 {
 		t.Errorf("%d of %d lines are understood", len(lines), n)
 	}
 	for _, line := range lines {
