@@ -430,7 +430,7 @@ func (set *settings) load(ctx context.Context, env *cli.Env, o *source.Options, 
 	default:
 		files = []string{set.config}
 	}
-	stdin := env.Stdin
+	stdin := io.Reader(interruptible{ctx, env.Stdin})
 	if set.agent && set.daemon {
 		stdin = noRules(env)
 	}
@@ -440,6 +440,36 @@ func (set *settings) load(ctx context.Context, env *cli.Env, o *source.Options, 
 		}
 	}
 	return sound, nil
+}
+
+// An interruptible reads from a terminal or a pipe, whose Read may wait for ever, until its context ends. A Read that
+// waits then keeps its goroutine until the process ends.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (i interruptible) Read(b []byte) (int, error) {
+	if err := context.Cause(i.ctx); err != nil {
+		return 0, err
+	}
+	type read struct {
+		b   []byte
+		err error
+	}
+	done := make(chan read, 1)
+	go func() {
+		own := make([]byte, len(b)) // b belongs to the caller again once Read returns
+		n, err := i.r.Read(own)
+		done <- read{own[:n], err}
+	}()
+	select {
+	case r := <-done:
+		return copy(b, r.b), r.err
+	case <-i.ctx.Done():
+		return 0, context.Cause(i.ctx)
+	}
 }
 
 // loadFile reads a file of rules, or stdin if its name is "".
