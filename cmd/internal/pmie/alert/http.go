@@ -69,7 +69,11 @@ func (r *Receiver) postAlerts(ctx context.Context, alerts []Alert) error {
 }
 
 // apiLabels returns the labels that identify an alert to an Alertmanager.
-func (r *Receiver) apiLabels(a *Alert) map[string]string {
+func (r *Receiver) apiLabels(a *Alert) map[string]string { return a.Prometheus(r.labels(a)) }
+
+// Prometheus returns the labels that identify an alert in the Prometheus family: alertname, host, instance and the given
+// ones, which are pcp_NAME if their name is one of these.
+func (a *Alert) Prometheus(labels map[string]string) map[string]string {
 	own := map[string]string{"alertname": a.Rule, "host": a.Host, "instance": a.Instance}
 	all := make(map[string]string)
 	put := func(name, value string) {
@@ -77,7 +81,7 @@ func (r *Receiver) apiLabels(a *Alert) map[string]string {
 			all[name] = value
 		}
 	}
-	for name, value := range r.labels(a) {
+	for name, value := range labels {
 		if name = labelName(name); own[name] != "" {
 			name = "pcp_" + name
 		}

@@ -39,10 +39,22 @@ type Config struct {
 
 	Engine store.EngineConfig
 
+	// Alerts returns the alerts that fire; nil means none.
+	Alerts func() []Alert
+
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 	// Log receives the errors of the handler itself; nil discards them.
 	Log *slog.Logger
+}
+
+// An Alert is an alert in the form of Prometheus.
+type Alert struct {
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	State       string            `json:"state"` // "firing"
+	ActiveAt    time.Time         `json:"activeAt"`
+	Value       string            `json:"value"`
 }
 
 // A Handler answers requests below /api/v1/. It is safe for concurrent use.
@@ -143,9 +155,7 @@ func endpointOf(path string) (endpoint, bool) {
 			return &result{data: map[string][]string{"groups": {}}}, nil
 		}}, true
 	case "alerts":
-		return endpoint{false, func(*Handler, *http.Request) (*result, error) {
-			return &result{data: map[string][]string{"alerts": {}}}, nil
-		}}, true
+		return endpoint{false, (*Handler).alerts}, true
 	case "status/buildinfo":
 		return endpoint{false, (*Handler).buildInfo}, true
 	case "status/flags":

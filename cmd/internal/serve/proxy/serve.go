@@ -295,12 +295,14 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		return err
 	}
 	h.closers = append(h.closers, ser)
-	h.byPrefix["/series/"] = &loaded{Handler: ser, store: store, list: list, stamp: list.Stamp()}
+	newest := &newest{store: store, list: list, stamp: list.Stamp()}
+	h.byPrefix["/series/"] = loaded{ser, newest}
 	live := promstore.NewLive(promstore.LiveConfig{Open: func(ctx context.Context) (*pmapi.Context, error) {
 		return new(pmapi.Dialer).Dial(ctx, cmp.Or(set.host, webapi.DefaultHost))
 	}})
 	h.closers = append(h.closers, live)
-	h.byPrefix["/api/v1/"] = promapi.New(promapi.Config{Store: promstore.New(seen, promstore.Config{}), Live: live, Log: log})
+	prom := promapi.New(promapi.Config{Store: promstore.New(seen, promstore.Config{}), Live: live, Log: log})
+	h.byPrefix["/api/v1/"] = loaded{prom, newest}
 	return nil
 }
 
@@ -323,6 +325,17 @@ func excluded(file *conf.File) func(series.Metric) bool {
 // loads one requests it at once.
 type loaded struct {
 	http.Handler
+	newest *newest
+}
+
+// ServeHTTP implements http.Handler.
+func (l loaded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.newest.find(r.Context())
+	l.Handler.ServeHTTP(w, r)
+}
+
+// newest finds archives that were loaded since its last call.
+type newest struct {
 	store *archives.Store
 	list  recorded.List
 
@@ -330,17 +343,15 @@ type loaded struct {
 	stamp recorded.Stamp
 }
 
-// ServeHTTP implements http.Handler.
-func (l *loaded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	l.mu.Lock()
-	now := l.list.Stamp()
-	changed := now != l.stamp
-	l.stamp = now
+func (n *newest) find(ctx context.Context) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.list.Stamp()
+	changed := now != n.stamp
+	n.stamp = now
 	if changed {
-		l.store.GC(r.Context()) // the store itself retries failures
+		n.store.GC(ctx) // the store itself retries failures
 	}
-	l.mu.Unlock()
-	l.Handler.ServeHTTP(w, r)
 }
 
 // mayReach reports whether a request may name a collector. With a list of allowed collectors, none

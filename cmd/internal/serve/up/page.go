@@ -149,7 +149,7 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if byTCP {
 		prom.Live = live(hostOf(set, collector))
 	}
-	ownProm := promapi.Config{Store: promstore.New(store, promstore.Config{}), Live: live("unix:" + set.socket), Log: p.log}
+	ownProm := promapi.Config{Store: promstore.New(store, promstore.Config{}), Live: live("unix:" + set.socket), Alerts: set.promAlerts, Log: p.log}
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
@@ -181,6 +181,25 @@ func (set *settings) serveAlerts(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(answer) // an error is an error of the connection
+}
+
+// promAlerts returns the same alerts in the form of Prometheus.
+func (set *settings) promAlerts() []promapi.Alert {
+	states, _ := set.alerts()
+	var list []promapi.Alert
+	for _, s := range states {
+		for i := range s.Alerts {
+			a := &s.Alerts[i]
+			notes := map[string]string{"expression": a.Expr}
+			if a.Text != "" {
+				notes["summary"] = a.Text
+			}
+			list = append(list, promapi.Alert{
+				Labels: a.Prometheus(a.Labels), Annotations: notes, State: "firing", ActiveAt: a.Since.UTC(), Value: a.Value,
+			})
+		}
+	}
+	return list
 }
 
 // ofProcesses reports whether a metric is one of the agent proc (PROC in stdpmid).

@@ -119,20 +119,26 @@ func TestRulesTell(t *testing.T) {
 	}
 	// The page serves alerts to clients with its token, and to no other.
 	page, token := pageAndToken(t, out)
-	for bearer, want := range map[string]string{token: `"rule":"colours"`, "": "no such page"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"alerts", nil)
+	for _, f := range []struct{ path, bearer, want string }{
+		{"alerts", token, `"rule":"colours"`},
+		{"alerts", "", "no such page"},
+		{"api/v1/alerts", token, `"alertname":"colours"`},
+		{"api/v1/alerts", token, `"state":"firing"`},
+		{"api/v1/alerts", "", `"alerts":[]`},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+f.path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+bearer)
+		r.Header.Set("Authorization", "Bearer "+f.bearer)
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || !strings.Contains(string(b), want) || strings.Contains(string(b), "colours") != (bearer == token) {
-			t.Errorf("alerts: %s, %v, want %s", b, err, want)
+		if err != nil || !strings.Contains(string(b), f.want) || strings.Contains(string(b), "colours") != (f.bearer == token) {
+			t.Errorf("%s: %s, %v, want %s", f.path, b, err, f.want)
 		}
 	}
 	stop()
