@@ -196,7 +196,7 @@ func TestChanged(t *testing.T) {
 	l.wait(t, "Lost connection")
 	stop = serve(t, socket, &world{typ: pcp.TypeDouble})
 	defer stop()
-	if err := <-done; err == nil || !strings.Contains(err.Error(), "not what they were") {
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "metrics changed with the collector") {
 		t.Errorf("it ends with %v", err)
 	}
 	l.wait(t, `Type of metric "guide.answer" has changed from U32 to DOUBLE`)

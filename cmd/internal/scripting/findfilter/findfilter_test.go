@@ -120,7 +120,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%v: %q, %q, exit %d", args, stdout, stderr, status)
 		}
 	}
-	if stdout, _, status := call(nil, "pcp find-filter", "--help"); !strings.Contains(stdout, "mtime or") || status != 0 {
+	if stdout, _, status := call(nil, "pcp find-filter", "--help"); !strings.Contains(stdout, "mtime (last") || status != 0 {
 		t.Errorf("--help: %q, exit %d", stdout, status)
 	}
 	if _, stderr, status := call(strings.NewReader(strings.Repeat("x", maxPath)), "find-filter", "mtime", "+1"); status != 1 || !strings.Contains(stderr, "a path of more than") {

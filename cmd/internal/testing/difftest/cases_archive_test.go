@@ -126,7 +126,7 @@ var archiveInfoRuns = []run{
 	{cmd: "pminfo -f -a {a}/tzchange-10-a,{a}/tzchange-10-b"},
 	{cmd: "pminfo -f -a {a}/tzchange-10-a -a {a}/tzchange-10-b -a {a}/tzchange-10-a"},
 	{cmd: "pminfo -f -a {a}/value-test"},
-	{cmd: "pminfo -fL -a {a}/ok-foo hinv.ncpu"},
+	{cmd: "pminfo -fL -a {a}/ok-foo hinv.ncpu", env: []string{"PMNS_DEFAULT=/nonexistent"}},
 }
 
 var archiveProbeRuns = []run{
