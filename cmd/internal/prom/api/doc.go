@@ -4,7 +4,7 @@
 //	h := api.New(api.Config{Store: store.New(archives, store.Config{}), Live: live})
 //	mux.Handle("/api/v1/", h)
 //
-// It answers query, query_range, series, labels, label/NAME/values, metadata, parse_query, format_query and status, and has no rules, alerts
+// It answers query, query_range, series, labels, label/NAME/values, metadata, parse_query, format_query, alerts and status, and has no rules
 // and exemplars. Parameters, replies, status codes and error texts are those of Prometheus.
 //
 // # Limits
