@@ -101,7 +101,7 @@ func (d *disk) Append(_ storage.SeriesRef, l labels.Labels, start, t int64, v fl
 	case h != nil || fh != nil:
 		d.skip(noHistograms)
 	case start != 0:
-		d.skip("start times: PCP has none")
+		d.skip("start times: PCP has no such values")
 	case !metricName.MatchString(name):
 		d.skip(fmt.Sprintf("PCP has no metric with the name %q", name))
 	}
