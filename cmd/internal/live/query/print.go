@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/go-pcp/pcp/cmd/internal/prom/names"
 )
 
 const (
@@ -67,9 +69,9 @@ func number(f float64) string {
 	return s
 }
 
-// names returns a name for each series: its labels without those that all have with the same value, which are in
+// seriesNames returns a name for each series: its labels without those that all have with the same value, which are in
 // common.
-func names(list []labels.Labels) (short []string, common string) {
+func seriesNames(list []labels.Labels) (short []string, common string) {
 	if len(list) == 0 {
 		return nil, ""
 	}
@@ -83,7 +85,7 @@ func names(list []labels.Labels) (short []string, common string) {
 				}
 			}
 			shared[l.Name] = true
-			if l.Name != labels.MetricName {
+			if l.Name != names.NameLabel {
 				same.Add(l.Name, l.Value)
 			}
 		})
@@ -95,7 +97,7 @@ func names(list []labels.Labels) (short []string, common string) {
 	for _, l := range list {
 		b := labels.NewBuilder(l)
 		for name := range shared {
-			if name != labels.MetricName {
+			if name != names.NameLabel {
 				b.Del(name)
 			}
 		}
@@ -106,8 +108,8 @@ func names(list []labels.Labels) (short []string, common string) {
 
 // metricName returns the text of a metric: NAME{LABELS}.
 func metricName(l labels.Labels) string {
-	name := l.Get(labels.MetricName)
-	rest := labels.NewBuilder(l).Del(labels.MetricName).Labels()
+	name := l.Get(names.NameLabel)
+	rest := labels.NewBuilder(l).Del(names.NameLabel).Labels()
 	if rest.IsEmpty() && name != "" {
 		return name
 	}
@@ -126,7 +128,7 @@ func (r *request) vector(w io.Writer, v promql.Vector) {
 		}
 		wide = max(wide, len(values[i]))
 	}
-	short, common := names(list)
+	short, common := seriesNames(list)
 	if len(v) > 0 {
 		fmt.Fprintf(w, "# %s", time.UnixMilli(v[0].T).In(r.loc).Format(stampLayout))
 		if common != "" {
@@ -145,7 +147,7 @@ func (r *request) matrix(w io.Writer, m promql.Matrix) {
 	for i := range m {
 		list[i] = m[i].Metric
 	}
-	short, common := names(list)
+	short, common := seriesNames(list)
 	if common != "" {
 		fmt.Fprintf(w, "# %s\n", common)
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
+// NameLabel is the label with the name of a metric.
+const NameLabel = "__name__"
+
 // Labels of each series of a metric with instances, unless the metric has labels with these names.
 const (
 	InstanceName   = "instname" // external name of the instance

@@ -368,7 +368,7 @@ func (q *liveQuerier) Select(ctx context.Context, sortSeries bool, hints *storag
 // LabelValues implements [storage.LabelQuerier].
 func (q *liveQuerier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	set := map[string]struct{}{}
-	if name == labels.MetricName && len(matchers) == 0 {
+	if name == names.NameLabel && len(matchers) == 0 {
 		err := q.l.with(ctx, func() error {
 			list, err := q.l.find(ctx, func(string) bool { return true })
 			for _, m := range list {

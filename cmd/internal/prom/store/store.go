@@ -92,9 +92,9 @@ func (m *metric) labels(b *labels.ScratchBuilder, in *instance, inst int32) labe
 // build returns the labels of a series of the metric with a name. Prometheus has no labels with an empty value.
 func build(b *labels.ScratchBuilder, name string, list []names.Pair) labels.Labels {
 	b.Reset()
-	b.Add(labels.MetricName, name)
+	b.Add(names.NameLabel, name)
 	for _, l := range list {
-		if text := l.Text(); text != "" && l.Name != labels.MetricName {
+		if text := l.Text(); text != "" && l.Name != names.NameLabel {
 			b.Add(l.Name, text)
 		}
 	}
@@ -106,7 +106,7 @@ func build(b *labels.ScratchBuilder, name string, list []names.Pair) labels.Labe
 func nameMatcher(matchers []*labels.Matcher) (match func(string) bool, rest []*labels.Matcher) {
 	var of []*labels.Matcher
 	for _, m := range matchers {
-		if m.Name == labels.MetricName {
+		if m.Name == names.NameLabel {
 			of = append(of, m)
 		} else {
 			rest = append(rest, m)
@@ -273,7 +273,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 	set := map[string]struct{}{}
 	var err error
 	switch {
-	case name == labels.MetricName && len(matchers) == 0:
+	case name == names.NameLabel && len(matchers) == 0:
 		err = q.metricNames(ctx, set)
 	case name == names.InstanceName || name == names.InstanceNumber || len(matchers) > 0:
 		err = q.all(ctx, matchers, func(l labels.Labels) error {
@@ -354,7 +354,7 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, mat
 	if list, err := q.s.src.Strings(ctx, series.MetricName, ""); err != nil {
 		return nil, nil, err
 	} else if len(list) > 0 {
-		set[labels.MetricName] = struct{}{}
+		set[names.NameLabel] = struct{}{}
 	}
 	return limited(set, hints), nil, nil
 }
