@@ -78,7 +78,7 @@ func TestNoCollector(t *testing.T) {
 
 	var list []*cli.Command
 	each(commands(), func(c *cli.Command) {
-		host := slices.ContainsFunc(c.Rows(), func(o cli.Option) bool { return o.Long == "host" && o.Short == 'h' })
+		host := slices.ContainsFunc(c.OptionList(), func(o cli.Option) bool { return o.Long == "host" && o.Short == 'h' })
 		if _, not := offline[c.Name]; !not && len(c.Sub) == 0 && (host || c.Through() || strings.HasPrefix(c.Name, "export-") || c.Name == "record" || c.Name == "genload") {
 			list = append(list, c)
 		}

@@ -45,7 +45,7 @@ func TestExamples(t *testing.T) {
 			case "agent enable", "afm", "err", "date", "replay", "dstat": // the options of another program follow, numbers, or plugins
 				continue
 			}
-			p := getopt.New(e.Command.Rows(), e.Args)
+			p := getopt.New(e.Command.OptionList(), e.Args)
 			for opt, _, ok := p.Next(); ok; opt, _, ok = p.Next() {
 				if opt == nil {
 					t.Errorf("%s: %q: %s", c.Name, x.Line, p.Problem())

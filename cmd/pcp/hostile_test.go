@@ -212,7 +212,7 @@ func (h *hostileWorld) conf(t *testing.T) string {
 // lines returns the arguments for a command, according to its options and its synopsis.
 func (h *hostileWorld) lines(c *cli.Command) [][]string {
 	has := func(long string) bool {
-		return slices.ContainsFunc(c.Rows(), func(o cli.Option) bool { return o.Long == long })
+		return slices.ContainsFunc(c.OptionList(), func(o cli.Option) bool { return o.Long == long })
 	}
 	var few []string
 	if has("samples") {

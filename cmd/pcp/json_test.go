@@ -177,7 +177,7 @@ func TestJSON(t *testing.T) {
 		tested[name] = true // by their own tests
 	}
 	each(commands(), func(c *cli.Command) {
-		for _, o := range c.Rows() {
+		for _, o := range c.OptionList() {
 			if o.Long == "json" && !tested[c.Name] {
 				t.Errorf("%s has --json and is not tested", c.Name)
 			}

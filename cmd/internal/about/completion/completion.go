@@ -67,9 +67,9 @@ func wantsFile(o *cli.Option) bool {
 
 // options calls fn for each option of c that its help shows.
 func options(c *cli.Command, fn func(o *cli.Option)) {
-	for i := range c.Rows() {
-		if o := &c.Rows()[i]; o.Help != "" && (o.Short != 0 || o.Long != "") {
-			fn(o)
+	for _, o := range c.OptionList() {
+		if o.Help != "" && (o.Short != 0 || o.Long != "") {
+			fn(&o)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func instances(ctx context.Context, env *cli.Env, words []string) {
 		return
 	}
 	host, archive := "local:", ""
-	p := getopt.New(c.Rows(), words[1:])
+	p := getopt.New(c.OptionList(), words[1:])
 	for opt, arg := range p.All() {
 		if opt == nil {
 			continue // not typed to the end

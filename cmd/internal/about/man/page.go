@@ -32,7 +32,7 @@ func commandPage(c *cli.Command, version string) []byte {
 		p.text(fmt.Sprintf("Called as %s the command takes the same options and prints the same output as the command "+
 			"of that name of PCP in C.", called))
 	}
-	p.options(c.Rows())
+	p.options(c.OptionList())
 	if len(c.Sub) > 0 {
 		p.section("COMMANDS")
 		for _, sub := range c.Sub {

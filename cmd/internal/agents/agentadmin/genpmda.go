@@ -72,7 +72,7 @@ func runGenerate(_ context.Context, env *cli.Env) int {
 	given := false
 	dir, table := "generated", filepath.Join(env.Config().Get("PCP_VAR_DIR"), "pmns", "stdpmid")
 	domain, verbose, bad := 0, false, false
-	p := getopt.New(env.Command.Rows(), env.Args)
+	p := getopt.New(env.Command.OptionList(), env.Args)
 	p.POSIX = true
 	for opt, arg := range p.All() {
 		if opt == nil {

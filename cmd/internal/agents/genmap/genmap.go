@@ -41,7 +41,7 @@ look metrics up by number.`,
 // that no compiler accepts the output so far.
 func run(_ context.Context, env *cli.Env) int {
 	pkg := ""
-	p := getopt.New(env.Command.Rows(), env.Args)
+	p := getopt.New(env.Command.OptionList(), env.Args)
 	p.POSIX = true
 	for opt, arg := range p.All() {
 		if opt == nil || opt.Long != "go" {

@@ -117,7 +117,7 @@ func (c *checker) parse() (ok bool) {
 		fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), fmt.Sprintf(format, args...))
 		bad = true
 	}
-	p := getopt.New(env.Command.Rows(), env.Args)
+	p := getopt.New(env.Command.OptionList(), env.Args)
 	p.POSIX = env.Getenv("POSIXLY_CORRECT") != ""
 	for opt, arg := range p.All() {
 		if opt == nil {

@@ -42,7 +42,7 @@ func runAdd(ctx context.Context, env *cli.Env) int {
 	if !ok {
 		path = filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns", "root")
 	}
-	p := getopt.New(env.Command.Rows(), env.Args)
+	p := getopt.New(env.Command.OptionList(), env.Args)
 	p.POSIX = true
 	for opt, arg := range p.All() {
 		switch {

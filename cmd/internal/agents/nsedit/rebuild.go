@@ -34,7 +34,7 @@ var RebuildCommand = &cli.Command{
 			{Short: 'n', Help: "dry run: print what would be done"},
 			{Short: 'o', Help: "take the names of agents that are not in pmcd.conf as well"},
 			{Short: 's', Help: "silent: only set the exit status"},
-			{Short: 'u', Help: "first remove from root what is in a file root_NAME, after an upgrade"},
+			{Short: 'u', Help: "first remove the names of the files root_NAME from root, after an upgrade"},
 			{Short: 'v', Help: "print the steps"},
 			{Short: '?', Help: "show this message"},
 		}
@@ -61,7 +61,7 @@ type rebuild struct {
 
 func runRebuild(ctx context.Context, env *cli.Env) int {
 	r := &rebuild{env: env, dir: workDir(env, "Rebuild")}
-	p := getopt.New(env.Command.Rows(), env.Args)
+	p := getopt.New(env.Command.OptionList(), env.Args)
 	p.POSIX = true
 	usage := false
 	for opt, arg := range p.All() {
@@ -87,12 +87,12 @@ func runRebuild(ctx context.Context, env *cli.Env) int {
 		case 'v':
 			r.verbose = true
 		case '?':
-			fmt.Fprint(env.Stdout, getopt.Usage(env.ProgName(), env.Command.Synopsis, env.Command.Rows()))
+			fmt.Fprint(env.Stdout, getopt.Usage(env.ProgName(), env.Command.Synopsis, env.Command.OptionList()))
 			return 0
 		}
 	}
 	if usage || len(p.Args()) > 0 {
-		fmt.Fprint(env.Stderr, getopt.Usage(env.ProgName(), env.Command.Synopsis, env.Command.Rows()))
+		fmt.Fprint(env.Stderr, getopt.Usage(env.ProgName(), env.Command.Synopsis, env.Command.OptionList()))
 		return 1
 	}
 	err := r.run(ctx)

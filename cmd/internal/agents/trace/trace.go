@@ -95,7 +95,7 @@ func (j *job) parse(env *cli.Env) bool {
 		fmt.Fprintf(env.Stderr, "%s: %s\n", me, fmt.Sprintf(format, args...))
 		ok = false
 	}
-	p := getopt.New(env.Command.Rows(), env.Args)
+	p := getopt.New(env.Command.OptionList(), env.Args)
 	p.POSIX = env.IsSet("POSIXLY_CORRECT")
 	for opt, arg := range p.All() {
 		if opt == nil {

@@ -177,7 +177,7 @@ type device struct {
 
 // options takes the options.
 func (p *iostat) options() (args []string, bad, help bool) {
-	g := getopt.New(p.env.Command.Rows(), p.env.Args)
+	g := getopt.New(p.env.Command.OptionList(), p.env.Args)
 	g.POSIX = true
 	for opt, arg := range g.All() {
 		switch {

@@ -35,10 +35,10 @@ var Command = &cli.Command{
 at one time, or with -S, -T or -t a table of values over time.
 
 Metrics have the names that /metrics has: disk.dev.read is disk_dev_read, its instances have the labels instname and instid, and the labels of
-PCP are labels. A value is current for five minutes after it was recorded, or until a mark, or until its instance is gone.
+PCP are labels. A value is current for five minutes, but not after a mark record, nor after its instance is gone.
 
-With -a it reads archives, or directories of archives of any number of hosts. Without, it reads the collector of this host, and what is
-recorded on it. Times are those of other commands (-S -1hour, -T @10:30), RFC 3339, or seconds since 1970. Without -O the expression is evaluated at the
+With -a it reads archives, or directories of archives of any number of hosts. Without -a it reads the collector of this host and the
+recorded archives of this host. Times are those of other commands (-S -1hour, -T @10:30), RFC 3339, or seconds since 1970. Without -O the expression is evaluated at the
 end of the archives, or now.`,
 	Examples: []cli.Example{
 		{Line: "pcp query 'rate(disk_dev_read[5m])' -a 20261121", Text: "print the rates at the end of an archive"},

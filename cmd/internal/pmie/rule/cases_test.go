@@ -58,7 +58,7 @@ func (r *record) load(line string) error {
 			inst = pcp.Instance{Inst: int32(len(m.insts)), Name: word[1:]}
 			m.desc.InDom = pcp.NewInDom(60, 1)
 		default:
-			return fmt.Errorf("%q: what is %q?", line, word)
+			return fmt.Errorf("%q: unknown word %q", line, word)
 		}
 	}
 	m.insts = append(m.insts, inst)

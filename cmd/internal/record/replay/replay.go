@@ -241,7 +241,7 @@ func when(arg string, now time.Time, loc *time.Location) (pcp.Timestamp, bool) {
 // programs that run through it.
 func (r *request) options(env *cli.Env, dirs []string) ([]string, map[string]string, error) {
 	has := func(long string) string {
-		for _, o := range r.command.Rows() {
+		for _, o := range r.command.OptionList() {
 			if o.Long == long && o.Short != 0 {
 				return "-" + string(o.Short)
 			}

@@ -116,7 +116,7 @@ Colors are used on terminals, or always with --color; NO_COLOR disables them. Th
 func (p *program) parse(ctx context.Context) *source.Options {
 	// Each plugin is an option too, after the listed options.
 	command := *p.env.Command
-	rows := command.Rows()
+	rows := command.OptionList()
 	for _, name := range p.all.Names() {
 		if name != "" {
 			rows = append(rows, cli.Option{Long: name})

@@ -54,9 +54,9 @@ type usageError string
 func (e usageError) Error() string { return string(e) }
 
 func short(c rune) *cli.Option {
-	for i := range options() {
-		if o := &options()[i]; o.Short == c && c != 0 {
-			return o
+	for _, o := range options() {
+		if o.Short == c && c != 0 {
+			return &o
 		}
 	}
 	return nil
@@ -66,13 +66,13 @@ func short(c rune) *cli.Option {
 // with it.
 func long(word string) []*cli.Option {
 	var list []*cli.Option
-	for i := range options() {
-		switch o := &options()[i]; {
+	for _, o := range options() {
+		switch {
 		case o.Long == "":
 		case o.Long == word:
-			return []*cli.Option{o}
+			return []*cli.Option{&o}
 		case strings.HasPrefix(o.Long, word) && !o.Extra:
-			list = append(list, o)
+			list = append(list, &o)
 		}
 	}
 	return list
@@ -152,8 +152,7 @@ func usage(name string) string {
 	var b strings.Builder
 	line := "usage: " + name
 	indent := strings.Repeat(" ", len(line))
-	for i := range options() {
-		o := &options()[i]
+	for _, o := range options() {
 		if o.Short == 0 || o.Extra {
 			continue
 		}

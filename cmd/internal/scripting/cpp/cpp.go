@@ -83,7 +83,7 @@ func parse(env *cli.Env) (*options, error) {
 	o.cfg.Warn = func(message string) { fmt.Fprintln(env.Stderr, message) }
 	check := cpp.NewReader(strings.NewReader(""), "<arg>", cpp.Config{})
 	env.Debug()
-	p := getopt.New(env.Command.Rows(), env.Args)
+	p := getopt.New(env.Command.OptionList(), env.Args)
 	p.POSIX = env.Getenv("POSIXLY_CORRECT") != ""
 	usage := false
 	for opt, arg := range p.All() {

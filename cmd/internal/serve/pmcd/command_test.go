@@ -367,7 +367,7 @@ func TestUsage(t *testing.T) {
 
 func TestDefaultsInHelp(t *testing.T) {
 	for short, want := range map[rune]time.Duration{'q': pmcd.DefaultCredsTimeout, 't': pmcd.DefaultAgentTimeout} {
-		for _, o := range Command.Rows() {
+		for _, o := range Command.OptionList() {
 			if o.Short == short && !strings.Contains(o.Help, fmt.Sprintf("[default %d]", want/time.Second)) {
 				t.Errorf("-%c: %q, but the default is %s", short, o.Help, want)
 			}

@@ -163,7 +163,7 @@ func (l *lineTool) draw(rnd *rand.Rand) []string {
 		args = append(args, l.first...)
 	}
 	for range rnd.IntN(4) {
-		o := l.cmd.Rows()[rnd.IntN(len(l.cmd.Rows()))]
+		o := l.cmd.OptionList()[rnd.IntN(len(l.cmd.OptionList()))]
 		if o.Short == 0 && o.Long == "" || o.Extra || o.Arg == "|" || strings.ContainsRune(l.skip, o.Short) && o.Short != 0 ||
 			o.Short == 0 && slices.Contains([]string{"derived", "container", "archive-folio", "host-list"}, o.Long) {
 			continue

@@ -53,8 +53,8 @@ type Command struct {
 	Run func(ctx context.Context, env *Env) int
 }
 
-// Rows returns the options of c.
-func (c *Command) Rows() []Option {
+// OptionList returns the options of c.
+func (c *Command) OptionList() []Option {
 	if c.Options == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ type Option = getopt.Option
 
 // TakesDebug reports whether c has the option -D for debug options.
 func (c *Command) TakesDebug() bool {
-	return slices.ContainsFunc(c.Rows(), func(o Option) bool {
+	return slices.ContainsFunc(c.OptionList(), func(o Option) bool {
 		return o.Short == 'D' && (o.Long == "debug" && o.Arg != "" || o.Long == "" && (o.Arg == "DBG" || o.Arg == "debug"))
 	})
 }

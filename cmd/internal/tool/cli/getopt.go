@@ -118,7 +118,7 @@ func (e *Env) program() *getopt.Program {
 		Stdout: e.Stdout, Stderr: e.Stderr, Messages: e.messages(),
 	}
 	if e.Command != nil {
-		p.Synopsis, p.Options = e.Command.Synopsis, e.Command.Rows()
+		p.Synopsis, p.Options = e.Command.Synopsis, e.Command.OptionList()
 	}
 	if !e.Classic() {
 		p.Usage = e.usage

@@ -41,7 +41,7 @@ func WriteHelp(w io.Writer, c *Command, bold func(string) string) {
 			fmt.Fprintf(w, "  %s\n      %s\n", x.Line, x.Text)
 		}
 	}
-	for text := range strings.Lines(getopt.List(c.Rows())) {
+	for text := range strings.Lines(getopt.List(c.OptionList())) {
 		if strings.HasSuffix(text, ":\n") && !strings.HasPrefix(text, " ") {
 			text = bold(strings.TrimSuffix(text, "\n")) + "\n"
 		}
@@ -60,12 +60,12 @@ func WriteHelp(w io.Writer, c *Command, bold func(string) string) {
 
 // connects reports whether c opens contexts on collectors.
 func (c *Command) connects() bool {
-	return slices.ContainsFunc(c.Rows(), func(o Option) bool { return o.Short == 'h' && o.Long == "host" })
+	return slices.ContainsFunc(c.OptionList(), func(o Option) bool { return o.Short == 'h' && o.Long == "host" })
 }
 
 // controlled returns the debug option of those commands that a controller moves through time.
 func controlled(c *Command) string {
-	if slices.ContainsFunc(c.Rows(), func(o Option) bool { return o.Long == "guiport" }) {
+	if slices.ContainsFunc(c.OptionList(), func(o Option) bool { return o.Long == "guiport" }) {
 		return ", timecontrol"
 	}
 	return ""

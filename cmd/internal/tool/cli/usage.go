@@ -40,9 +40,9 @@ func (e *Env) ProgName() string {
 // Usage returns the usage message of a command called name, laid out as
 // pmUsageMessage(3) does.
 func (c *Command) Usage(name string) string {
-	return getopt.Usage(name, c.Synopsis, c.Rows())
+	return getopt.Usage(name, c.Synopsis, c.OptionList())
 }
 
 // Extras returns the lines of a usage message for the options that the C tool
 // does not have, "" if there are none.
-func (c *Command) Extras() string { return getopt.Extras(c.Rows()) }
+func (c *Command) Extras() string { return getopt.Extras(c.OptionList()) }
