@@ -146,6 +146,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	if o.TimeZoneSet {
 		r.loc = pcptime.Zone(o.TimeZone)
 	}
+	if _, err := store.NewParser().ParseExpr(r.expr); err != nil { // before a connection is made
+		return env.Fatalf("%v", err)
+	}
 	src, err := r.open(ctx)
 	if err != nil {
 		return env.Fatalf("%s", cli.ErrText(err))
