@@ -92,8 +92,7 @@ func (m *machine) start(t *testing.T, want, name string, args ...string) {
 	cmd := m.command(t, name, args...)
 	var out output
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = oracle.EndsWith(syscall.SIGTERM)
-	if err := cmd.Start(); err != nil {
+	if err := oracle.StartWith(cmd, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)

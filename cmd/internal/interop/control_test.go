@@ -52,8 +52,7 @@ func startLogger(t *testing.T, d *oracle.PMCD, program, config string, args ...s
 	l.cmd.Env = slices.Concat(oracle.Env(), d.Env, []string{
 		"PCP_TMP_DIR=" + l.tmp, "PCP_RUN_DIR=" + l.run, "PMLOGGER_PORT=" + strconv.Itoa(oracle.FreePort(t)), "PMLOGGER_LOCAL=1",
 	})
-	l.cmd.SysProcAttr = oracle.EndsWith(syscall.SIGKILL)
-	if err := l.cmd.Start(); err != nil {
+	if err := oracle.StartWith(l.cmd, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	go func() { l.done <- l.cmd.Wait() }()

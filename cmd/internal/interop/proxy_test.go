@@ -79,8 +79,7 @@ func startRealForwarder(t *testing.T, env []string) (port string) {
 	port = strconv.Itoa(oracle.FreePort(t))
 	cmd := exec.Command(path, "-f", "-A", "-c", conf, "-i", "127.0.0.1", "-p", port, "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "log"))
 	cmd.Env = append(append(oracle.Env(), env...), "PCP_TMP_DIR="+dir, "PCP_RUN_DIR="+dir)
-	cmd.SysProcAttr = oracle.EndsWith(syscall.SIGKILL)
-	if err := cmd.Start(); err != nil {
+	if err := oracle.StartWith(cmd, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

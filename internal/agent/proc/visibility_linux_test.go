@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/testing/await"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -37,10 +38,10 @@ func TestVisibility(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sleep", "120")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner, Gid: owner}, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner, Gid: owner}}
 	cmd.Env = []string{"PASSWORD=" + secretWord}
 	cmd.Dir = secret
-	if err := cmd.Start(); err != nil {
+	if err := oracle.StartWith(cmd, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	defer await.Exit(t, cmd)

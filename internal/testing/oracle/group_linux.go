@@ -1,11 +1,38 @@
 package oracle
 
-import "syscall"
+import (
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+)
 
-// ownGroup has a process lead its own group and end with the test.
-func ownGroup() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+// StartWith starts a process that gets sig when the test's process ends, as cmd.Start does. The
+// other fields of cmd.SysProcAttr stay.
+func StartWith(cmd *exec.Cmd, sig syscall.Signal) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Pdeathsig = sig
+	startThread()
+	err := make(chan error)
+	starts <- func() { err <- cmd.Start() }
+	return <-err
 }
 
-// EndsWith has a process get sig when the test's process ends.
-func EndsWith(sig syscall.Signal) *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: sig} }
+// starts is the work of the one thread that starts processes: the kernel sends the signal when the
+// thread ends that started the process, and threads that changed their user or name space end
+// before the test does.
+var starts = make(chan func())
+
+var startThread = sync.OnceFunc(func() {
+	go func() {
+		runtime.LockOSThread() // for good
+		for start := range starts {
+			start()
+		}
+	}()
+})
+
+// leadGroup has a process lead its own group.
+func leadGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

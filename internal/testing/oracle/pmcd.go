@@ -123,8 +123,8 @@ func (d *PMCD) Start(t testing.TB) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	// Agents may outlive pmcd for a moment and hold its output.
 	cmd.WaitDelay = time.Second
-	cmd.SysProcAttr = ownGroup()
-	must(t, cmd.Start())
+	leadGroup(cmd)
+	must(t, StartWith(cmd, syscall.SIGTERM))
 	done := make(chan struct{})
 	d.cmd, d.done = cmd, done
 	go func() { cmd.Wait(); close(done) }()

@@ -59,7 +59,6 @@ func newBox(t testing.TB, name string) box {
 	script := `hostname ` + name + ` && mount -t tmpfs -o size=8m boxfs /mnt && mount -t sysfs sysfs /sys &&
 		{ ip link set lo up || ifconfig lo up || true; } 2>/dev/null; cat /proc/net/dev >/dev/null && echo ready && read x`
 	cmd := exec.Command(unshare, "-n", "-u", "-m", "-p", "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c", script)
-	cmd.SysProcAttr = oracle.EndsWith(syscall.SIGKILL)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +67,7 @@ func newBox(t testing.TB, name string) box {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := oracle.StartWith(cmd, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -86,10 +85,6 @@ func ourCollector(t testing.TB, e engineTree, names *pmns.Tree, root string, lin
 // ones, as a user of containers sees them.
 func TestOracleContainerStack(t *testing.T) {
 	oracle.Require(t)
-	// The real collector and the box end with the thread that started them, and the
-	// linux agent in this process discards threads: this one must stay.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	e := newEngineTree(t)
 	e.fill(t, newBox(t, "boxname"))
 	dir := links(t)

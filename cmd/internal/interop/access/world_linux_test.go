@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,16 +77,12 @@ func outside(t *testing.T) bool {
 	}
 	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=0")
 	cmd.Env = append(os.Environ(), insideEnv+"="+built)
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS,
-		Pdeathsig:  syscall.SIGKILL,
-	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	// The death signal is that of the thread that starts the process.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err = cmd.Run()
+	if err = oracle.StartWith(cmd, syscall.SIGKILL); err == nil {
+		err = cmd.Wait()
+	}
 	t.Logf("in the name spaces:\n%s", out.Bytes())
 	if err != nil {
 		t.Fatalf("in the name spaces: %v", err)

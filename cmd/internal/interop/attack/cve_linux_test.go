@@ -97,9 +97,9 @@ func startSecret(t *testing.T) int {
 	}
 	cmd := exec.Command("sleep", "600.000")
 	cmd.Args[0] = "sleep-args-" + secret
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ownerUID, Gid: ownerUID}, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ownerUID, Gid: ownerUID}}
 	cmd.Env, cmd.Dir = []string{"PASSWORD=env-" + secret}, home
-	if err := cmd.Start(); err != nil {
+	if err := oracle.StartWith(cmd, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,28 +27,11 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
-	go starter()
 	twin.Built(m)
 }
 
-// starts has processes started by one thread, which lives as long as the test: they end with it, and threads that enter
-// name spaces do not live long.
-var starts = make(chan func())
-
-func starter() {
-	runtime.LockOSThread()
-	for f := range starts {
-		f()
-	}
-}
-
 // launch starts a process that ends with the test.
-func launch(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = oracle.EndsWith(syscall.SIGKILL)
-	done := make(chan error)
-	starts <- func() { done <- cmd.Start() }
-	return <-done
-}
+func launch(cmd *exec.Cmd) error { return oracle.StartWith(cmd, syscall.SIGKILL) }
 
 // patience is the time limit on a busy machine for events that usually happen
 // soon.
