@@ -64,7 +64,8 @@ type Handler struct {
 	data   storage.Queryable
 	engine *promql.Engine
 	parser parser.Parser
-	room   chan struct{}
+	room   chan struct{} // for requests for labels and series
+	reads  chan struct{} // for remote read
 }
 
 // New returns a Handler.
@@ -77,7 +78,7 @@ func New(cfg Config) *Handler {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{cfg: cfg, start: cfg.Now(), data: cfg.Store, engine: store.NewEngine(cfg.Engine), parser: store.NewParser()}
-	h.room = make(chan struct{}, MaxConcurrent)
+	h.room, h.reads = make(chan struct{}, MaxConcurrent), make(chan struct{}, MaxReads)
 	if cfg.Live != nil {
 		h.data = store.Both(cfg.Store, cfg.Live)
 	}
@@ -168,7 +169,20 @@ func endpointOf(path string) (endpoint, bool) {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			h.cfg.Log.Error("request failed", "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
+			h.fail(w, &failure{"internal", http.StatusInternalServerError, errors.New("internal error")})
+		}
+	}()
 	path, _ := strings.CutPrefix(r.URL.Path, "/api/v1/")
+	if path == "read" {
+		h.read(w, r)
+		return
+	}
 	e, ok := endpointOf(path)
 	switch {
 	case !ok:
@@ -192,15 +206,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, badData(err))
 		return
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler {
-				panic(p)
-			}
-			h.cfg.Log.Error("request failed", "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
-			h.fail(w, &failure{"internal", http.StatusInternalServerError, errors.New("internal error")})
-		}
-	}()
 	res, err := e.do(h, r)
 	if err != nil {
 		h.fail(w, err)

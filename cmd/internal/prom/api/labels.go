@@ -19,12 +19,12 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/prom/store"
 )
 
-// enter waits until there is room for a request for labels or series. The caller calls leave.
-func (h *Handler) enter(r *http.Request) (ctx context.Context, leave func(), err error) {
+// enter waits until there is room for a request. The caller calls leave.
+func (h *Handler) enter(r *http.Request, room chan struct{}) (ctx context.Context, leave func(), err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.cfg.Engine.Timeout)
 	select {
-	case h.room <- struct{}{}:
-		return ctx, func() { <-h.room; cancel() }, nil
+	case room <- struct{}{}:
+		return ctx, func() { <-room; cancel() }, nil
 	case <-ctx.Done():
 		cancel()
 		return nil, nil, executed(ctx.Err())
@@ -59,7 +59,7 @@ func (h *Handler) selection(r *http.Request) (*selection, func(), error) {
 	if s.sets, err = h.matchersOf(r); err != nil {
 		return nil, nil, err
 	}
-	ctx, leave, err := h.enter(r)
+	ctx, leave, err := h.enter(r, h.room)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -183,7 +183,7 @@ func (h *Handler) metadata(r *http.Request) (*result, error) {
 			*p.to = n
 		}
 	}
-	ctx, leave, err := h.enter(r)
+	ctx, leave, err := h.enter(r, h.room)
 	if err != nil {
 		return nil, err
 	}

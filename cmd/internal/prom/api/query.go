@@ -168,7 +168,7 @@ func (h *Handler) formatQuery(r *http.Request) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, leave, err := h.enter(r) // it takes a second for the deepest nesting
+	_, leave, err := h.enter(r, h.room) // it takes a second for the deepest nesting
 	if err != nil {
 		return nil, err
 	}
