@@ -146,5 +146,11 @@ func (h *hiding) Sweep(ctx context.Context, ids []sid.ID, start, end pcp.Timesta
 	return h.Store.Sweep(ctx, seen, start, end)
 }
 
+// Within implements Store.
+func (h *hiding) Within(ctx context.Context, ids []sid.ID, start, end pcp.Timestamp, insts bool) ([]Presence, error) {
+	seen := slices.DeleteFunc(slices.Clone(ids), func(id sid.ID) bool { return h.check(ctx, id) != nil })
+	return h.Store.Within(ctx, seen, start, end, insts)
+}
+
 // Close does nothing.
 func (h *hiding) Close() error { return nil }

@@ -90,6 +90,10 @@ func TestHide(t *testing.T) {
 	if n != 1 {
 		t.Errorf("Sweep: %d samples", n)
 	}
+	found, err := h.Within(ctx, []sid.ID{secret, open}, pcp.Timestamp{}, pcp.Timestamp{}, true)
+	if err != nil || len(found) != 1 || found[0].Series != open {
+		t.Errorf("Within: %v, %v", found, err)
+	}
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}

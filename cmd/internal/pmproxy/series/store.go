@@ -61,6 +61,11 @@ type Store interface {
 	// A sample is valid until the next one.
 	Sweep(ctx context.Context, ids []sid.ID, start, end pcp.Timestamp) iter.Seq2[*Sample, error]
 
+	// Within returns those of the given series that existed between two times, both included, and with insts the instances of
+	// their domains that existed then. The end of the zero time means no limit. It skips unknown series. A store may answer by
+	// its metadata, without a look at values.
+	Within(ctx context.Context, ids []sid.ID, start, end pcp.Timestamp, insts bool) ([]Presence, error)
+
 	// PutExpr stores an expression under the identifier that a query computed. The store may
 	// forget the oldest expressions if there are many.
 	PutExpr(ctx context.Context, id sid.ID, e Expr) error
@@ -118,6 +123,13 @@ func (m *Matcher) Wants(s string) bool {
 		return m.Match(s)
 	}
 	return s == m.Value
+}
+
+// A Presence is a series with the instances that existed in a window, sorted by number and then by name. Series of one domain share the list,
+// which must not be modified. It is nil for a metric without instance domain.
+type Presence struct {
+	Series    sid.ID
+	Instances []Instance
 }
 
 // A Metric describes a series.

@@ -95,6 +95,13 @@ func TestRequests(t *testing.T) {
 	ok("label/none/values", `[]`)
 	ok("series", `[{"__name__":"disk_dev_read","hostname":"www","instid":"1","instname":"sdb"},{"__name__":"hinv_ncpu","hostname":"www"}]`,
 		"match[]", `{instname="sdb"}`, "match[]", "hinv_ncpu", "match[]", `{__name__="hinv_ncpu"}`)
+	ok("labels", `[]`, "end", "999")
+	ok("labels", `["__name__","hostname","instid","instname"]`, "start", "1000", "end", "1005")
+	ok("label/__name__/values", `["disk_dev_read","hinv_ncpu"]`, "start", "1100")
+	ok("label/__name__/values", `[]`, "start", "1100.001")
+	ok("label/instname/values", `[]`, "start", "900", "end", "999", "match[]", "disk_dev_read")
+	ok("series", `[]`, "start", "900", "end", "999", "match[]", "disk_dev_read")
+	ok("series", `[{"__name__":"hinv_ncpu","hostname":"www"}]`, "start", "1050", "end", "1051", "match[]", "hinv_ncpu")
 	ok("metadata", `{"disk_dev_read":[{"type":"counter","help":"","unit":"count"}],"hinv_ncpu":[{"type":"gauge","help":"","unit":""}]}`)
 	ok("metadata", `{"hinv_ncpu":[{"type":"gauge","help":"","unit":""}]}`, "metric", "hinv_ncpu")
 	ok("metadata", `{"disk_dev_read":[{"type":"counter","help":"","unit":"count"}]}`, "limit", "1")
@@ -238,8 +245,9 @@ func TestPromtool(t *testing.T) {
 	}
 	f(`hinv_ncpu{hostname="www"} => 4 @[1100]`, "instant", "--time=1100", srv.URL, "hinv_ncpu")
 	f("{} =>\n7 @[1000]\n207 @[1020]\n407 @[1040]", "range", "--start=1000", "--end=1040", "--step=20s", srv.URL, "sum(disk_dev_read)")
-	f(`{__name__="disk_dev_read", hostname="www", instid="0", instname="sda"}`, "series", `--match={instid="0"}`, srv.URL)
-	f("sda\nsdb", "labels", srv.URL, "instname")
+	f(`{__name__="disk_dev_read", hostname="www", instid="0", instname="sda"}`, "series", "--start=1000", "--end=1100", `--match={instid="0"}`, srv.URL)
+	f("sda\nsdb", "labels", "--start=1000", "--end=1100", srv.URL, "instname")
+	f("", "labels", "--start=1200", "--end=1300", srv.URL, "instname")
 }
 
 // FuzzRequests sends any parameters to each endpoint.

@@ -19,6 +19,6 @@
 //
 // # Limits
 //
-// [DefaultMaxSamples] limits the samples that a query may load. Label requests do not consider time: they return the
-// labels of all recorded series.
+// [DefaultMaxSamples] limits the samples that a query may load. Requests for labels and series read metadata only: a series exists in a window
+// if one of the archives that overlap it has the metric, and if the instance was then in its domain, even without values.
 package store

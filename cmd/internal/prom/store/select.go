@@ -30,7 +30,7 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 	b := newBuilder(q.s.cfg.MaxSamples, start, end)
 	var err error
 	if hints != nil && hints.Func == onlyLabels {
-		err = q.all(ctx, matchers, func(l labels.Labels) error {
+		err = q.all(ctx, matchers, start, end, func(l labels.Labels) error {
 			b.series(l)
 			return b.count(1)
 		})

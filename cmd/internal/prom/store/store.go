@@ -238,10 +238,58 @@ func (q *querier) instances(ctx context.Context, m *metric) ([]instance, error) 
 	return list, nil
 }
 
-// all calls f with the labels of each recorded series that matchers match.
-func (q *querier) all(ctx context.Context, matchers []*labels.Matcher, f func(labels.Labels) error) error {
+// within leaves of metrics those that existed between two times in milliseconds, with the instances that existed then.
+func (q *querier) within(ctx context.Context, list []*metric, start, end int64) ([]*metric, error) {
+	from, to := window(start, end)
+	if from.IsZero() && to.IsZero() {
+		return list, nil
+	}
+	ids := make([]sid.ID, len(list))
+	for i, m := range list {
+		ids[i] = m.ID
+	}
+	found, err := q.s.src.Within(ctx, ids, from, to, true)
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[sid.ID]*series.Presence, len(found))
+	for i := range found {
+		there[found[i].Series] = &found[i]
+	}
+	domains := map[domainKey][]instance{}
+	kept := list[:0]
+	for _, m := range list {
+		p := there[m.ID]
+		if p == nil {
+			continue
+		}
+		if m.Desc.InDom != pcp.InDomNull {
+			key := domainKey{m.Source, m.Desc.InDom}
+			insts, ok := domains[key]
+			if !ok {
+				own := make(map[sid.ID][]pcp.Label, len(m.insts))
+				for _, in := range m.insts {
+					own[in.ID] = in.own
+				}
+				for _, in := range p.Instances {
+					insts = append(insts, instance{in, own[in.ID]})
+				}
+				domains[key] = insts
+			}
+			m.insts = insts
+		}
+		kept = append(kept, m)
+	}
+	return kept, nil
+}
+
+// all calls f with the labels of each series that existed between two times in milliseconds and that matchers match.
+func (q *querier) all(ctx context.Context, matchers []*labels.Matcher, start, end int64, f func(labels.Labels) error) error {
 	list, err := q.metrics(ctx, matchers)
 	if err != nil {
+		return err
+	}
+	if list, err = q.within(ctx, list, start, end); err != nil {
 		return err
 	}
 	var b labels.ScratchBuilder
@@ -268,6 +316,12 @@ func (q *querier) all(ctx context.Context, matchers []*labels.Matcher, f func(la
 	return nil
 }
 
+// unbounded reports whether the querier has no limits of time.
+func (q *querier) unbounded() bool {
+	from, to := window(q.mint, q.maxt)
+	return from.IsZero() && to.IsZero()
+}
+
 // LabelValues implements [storage.LabelQuerier].
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	set := map[string]struct{}{}
@@ -275,8 +329,8 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 	switch {
 	case name == names.NameLabel && len(matchers) == 0:
 		err = q.metricNames(ctx, set)
-	case name == names.InstanceName || name == names.InstanceNumber || len(matchers) > 0:
-		err = q.all(ctx, matchers, func(l labels.Labels) error {
+	case name == names.InstanceName || name == names.InstanceNumber || len(matchers) > 0 || !q.unbounded():
+		err = q.all(ctx, matchers, q.mint, q.maxt, func(l labels.Labels) error {
 			if v := l.Get(name); v != "" {
 				set[v] = struct{}{}
 			}
@@ -288,11 +342,22 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 	return limited(set, hints), nil, err
 }
 
-// metricNames adds the names of all metrics.
+// metricNames adds the names of all metrics that existed between the querier's times.
 func (q *querier) metricNames(ctx context.Context, set map[string]struct{}) error {
 	list, err := q.s.src.Select(ctx, series.Matcher{Field: series.MetricName, Match: func(string) bool { return true }})
 	if err != nil {
 		return err
+	}
+	if !q.unbounded() {
+		from, to := window(q.mint, q.maxt)
+		found, err := q.s.src.Within(ctx, list, from, to, false)
+		if err != nil {
+			return err
+		}
+		list = list[:0]
+		for i := range found {
+			list = append(list, found[i].Series)
+		}
 	}
 	for _, id := range list {
 		if err := ctx.Err(); err != nil {
@@ -332,8 +397,8 @@ func (q *querier) recordedValues(ctx context.Context, name string, set map[strin
 // LabelNames implements [storage.LabelQuerier].
 func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	set := map[string]struct{}{}
-	if len(matchers) > 0 {
-		err := q.all(ctx, matchers, func(l labels.Labels) error {
+	if len(matchers) > 0 || !q.unbounded() {
+		err := q.all(ctx, matchers, q.mint, q.maxt, func(l labels.Labels) error {
 			l.Range(func(l labels.Label) { set[l.Name] = struct{}{} })
 			return nil
 		})

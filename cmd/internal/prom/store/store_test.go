@@ -127,6 +127,58 @@ func TestLabels(t *testing.T) {
 	check(got, err, "sda")
 }
 
+// TestLabelWindows asks for labels and series of windows.
+func TestLabelWindows(t *testing.T) {
+	f := newFixture("disk.dev.read", gauge())
+	f.at(1000, "sda", 3)
+	f.at(1010, "sda", 3, "sdb", 4)
+	f.at(1020, "sdb", 4)
+	f.at(1030, "sdb", 4, "sdc", 5)
+	d := gauge()
+	d.PMID, d.InDom = d.PMID+1, pcp.InDomNull
+	other := f.AddMetric("app.late", d, `{"hostname":"www","agent":"app"}`)
+	f.Append(other, pcp.Timestamp{Sec: 1030}, series.InstValue{Value: pcp.DoubleValue(1).WithInst(pcp.InNull)})
+	s := store.New(f, store.Config{})
+	ctx := context.Background()
+	check := func(start, end int64, names, metrics, insts, agents, list string) {
+		t.Helper()
+		q, err := s.Querier(start*1000, end*1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		same := func(what string, got []string, err error, want string) {
+			t.Helper()
+			if have := strings.Join(got, " "); err != nil || have != want {
+				t.Errorf("%s from %d to %d: %s, %v, want %s", what, start, end, have, err, want)
+			}
+		}
+		got, _, err := q.LabelNames(ctx, nil)
+		same("labels", got, err, names)
+		for name, want := range map[string]string{"__name__": metrics, "instname": insts, "agent": agents} {
+			got, _, err = q.LabelValues(ctx, name, nil)
+			same(name, got, err, want)
+			got, _, err = q.LabelValues(ctx, name, nil, labels.MustNewMatcher(labels.MatchRegexp, "__name__", ".+"))
+			same(name+" with a matcher", got, err, want)
+		}
+		set := q.Select(ctx, true, &storage.SelectHints{Start: start * 1000, End: end * 1000, Func: "series"}, labels.MustNewMatcher(labels.MatchEqual, "hostname", "www"))
+		got = nil
+		for set.Next() {
+			got = append(got, set.At().Labels().Get("__name__")+"/"+set.At().Labels().Get("instname"))
+		}
+		same("series", got, set.Err(), list)
+	}
+	const instances = "__name__ agent hostname instid instname of"
+	check(900, 999, "", "", "", "", "")
+	check(-5, -1, "", "", "", "", "")
+	check(1000, 1005, instances, "disk_dev_read", "sda", "linux", "disk_dev_read/sda")
+	check(1002, 1010, instances, "disk_dev_read", "sda sdb", "linux", "disk_dev_read/sda disk_dev_read/sdb")
+	check(1021, 1029, instances, "disk_dev_read", "sdb", "linux", "disk_dev_read/sdb")
+	check(1021, 2000, instances, "app_late disk_dev_read", "sdb sdc", "app linux", "app_late/ disk_dev_read/sdb disk_dev_read/sdc")
+	check(1031, 2000, "", "", "", "", "")
+	check(0, 1<<40, instances, "app_late disk_dev_read", "sda sdb sdc", "app linux", "app_late/ disk_dev_read/sda disk_dev_read/sdb disk_dev_read/sdc")
+}
+
 // TestStale checks when values end.
 func TestStale(t *testing.T) {
 	f := newFixture("a.b", gauge())

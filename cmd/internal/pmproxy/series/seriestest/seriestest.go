@@ -337,6 +337,63 @@ func (s *Store) Sweep(ctx context.Context, ids []sid.ID, start, end pcp.Timestam
 	}
 }
 
+// Within implements [series.Store]. A series exists between its first and its last sample, and an instance from its first value on until
+// the next sample without it.
+func (s *Store) Within(ctx context.Context, ids []sid.ID, start, end pcp.Timestamp, insts bool) ([]series.Presence, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	var list []series.Presence
+	for _, id := range ids {
+		m := s.metrics[id]
+		if m == nil || len(m.samples) == 0 {
+			continue
+		}
+		first, last := m.samples[0].Time, m.samples[len(m.samples)-1].Time
+		if last.Compare(start) < 0 || !end.IsZero() && first.Compare(end) > 0 {
+			continue
+		}
+		p := series.Presence{Series: id}
+		if insts && m.Desc.InDom != pcp.InDomNull {
+			p.Instances = s.existing(m, start, end)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// existing returns the instances that have existed between two times.
+func (s *Store) existing(m *metric, start, end pcp.Timestamp) []series.Instance {
+	there := map[sid.ID]bool{}
+	for i := range m.samples {
+		sample := &m.samples[i]
+		if !end.IsZero() && sample.Time.Compare(end) > 0 {
+			break
+		}
+		if sample.Gap || sample.Err != 0 {
+			continue
+		}
+		if sample.Time.Compare(start) <= 0 {
+			clear(there)
+		}
+		for _, v := range sample.Values {
+			there[v.Instance] = true
+		}
+	}
+	list := []series.Instance{}
+	for _, id := range m.insts {
+		if there[id] {
+			list = append(list, s.insts[id].Instance)
+		}
+	}
+	slices.SortFunc(list, func(a, b series.Instance) int {
+		return cmp.Or(cmp.Compare(a.Inst, b.Inst), strings.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
 // choose returns the samples that a window selects.
 func choose(all []series.Sample, w series.Window) []series.Sample {
 	if w.Newest {
