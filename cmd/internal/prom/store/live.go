@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -33,8 +34,8 @@ type LiveConfig struct {
 	Now func() time.Time
 }
 
-// A Live has the current values of a collector for queries that include the present. It is safe for concurrent use; one selector after
-// the other is answered.
+// A Live has the current values of a collector for queries that include the present. It is safe for concurrent use; one query after
+// the other is answered, with one fetch for all its selectors.
 type Live struct {
 	cfg  LiveConfig
 	turn chan struct{} // holds a token while c and known are in use
@@ -95,7 +96,7 @@ func (l *Live) Querier(mint, maxt int64) (storage.Querier, error) {
 	if l.cfg.Now().UnixMilli()-maxt > grace.Milliseconds() {
 		return storage.NoopQuerier(), nil
 	}
-	return &liveQuerier{l, mint, maxt}, nil
+	return &liveQuerier{l: l, mint: mint, maxt: maxt}, nil
 }
 
 // with calls f with a connection, a second time if an old one was broken.
@@ -276,11 +277,25 @@ func (l *Live) domain(ctx context.Context, indom pcp.InDom) (*liveDomain, error)
 	return d, nil
 }
 
-// each calls f with the labels of each current series that matchers match, its time and its value.
-func (l *Live) each(ctx context.Context, matchers []*labels.Matcher, f func(lset labels.Labels, t int64, v float64) error) error {
+// A wish is a selector whose current series are wanted.
+type wish struct {
+	match func(string) bool // of the name
+	rest  []*labels.Matcher
+	f     func(lset labels.Labels, t int64, v float64) error
+}
+
+// newWish returns a wish: f is called with the labels of each series that matchers match, its time and its value.
+func newWish(matchers []*labels.Matcher, f func(lset labels.Labels, t int64, v float64) error) wish {
+	match, rest := nameMatcher(matchers)
+	return wish{match, rest, f}
+}
+
+// each grants wishes with one fetch for all of them.
+func (l *Live) each(ctx context.Context, wishes ...wish) error {
 	return l.with(ctx, func() error {
-		match, rest := nameMatcher(matchers)
-		list, err := l.find(ctx, match)
+		list, err := l.find(ctx, func(name string) bool {
+			return slices.ContainsFunc(wishes, func(w wish) bool { return w.match(name) })
+		})
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -297,7 +312,7 @@ func (l *Live) each(ctx context.Context, matchers []*labels.Matcher, f func(lset
 		}
 		t := l.res.Time.Sec*1000 + int64(l.res.Time.Nsec)/1e6
 		domains := map[pcp.InDom]*liveDomain{}
-		var b labels.ScratchBuilder
+		var mine []wish
 		for i, m := range list {
 			if i >= len(l.res.Sets) {
 				break
@@ -313,40 +328,60 @@ func (l *Live) each(ctx context.Context, matchers []*labels.Matcher, f func(lset
 					domains[m.desc.InDom] = d
 				}
 			}
-			for _, v := range vs.Values {
-				inst, name := pcp.InNull, ""
-				var own *pcp.LabelSet
-				if d != nil {
-					if inst, name, own = v.Inst, d.names[v.Inst], d.own[v.Inst]; name == "" {
-						continue // gone since
-					}
+			mine = mine[:0]
+			for _, w := range wishes {
+				if w.match(m.prom) {
+					mine = append(mine, w)
 				}
-				lset := build(&b, m.prom, names.Merge(m.sets, own, inst, name, names.Label))
-				if !matches(lset, rest, "") {
-					continue
-				}
-				if err := f(lset, t, v.Double()); err != nil {
-					return err
-				}
-				if d == nil {
-					break
-				}
+			}
+			if err := m.grant(mine, vs.Values, d, t); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
 }
 
+// grant calls the functions of wishes with the series of a metric; d is nil for a metric without instances.
+func (m *liveMetric) grant(wishes []wish, values []pcp.Value, d *liveDomain, t int64) error {
+	var b labels.ScratchBuilder
+	for _, v := range values {
+		inst, name := pcp.InNull, ""
+		var own *pcp.LabelSet
+		if d != nil {
+			if inst, name, own = v.Inst, d.names[v.Inst], d.own[v.Inst]; name == "" {
+				continue // gone since
+			}
+		}
+		lset := build(&b, m.prom, names.Merge(m.sets, own, inst, name, names.Label))
+		for _, w := range wishes {
+			if !matches(lset, w.rest, "") {
+				continue
+			}
+			if err := w.f(lset, t, v.Double()); err != nil {
+				return err
+			}
+		}
+		if d == nil {
+			break
+		}
+	}
+	return nil
+}
+
 // A liveQuerier answers a query with current values.
 type liveQuerier struct {
 	l          *Live
 	mint, maxt int64
+	mu         sync.Mutex
+	waiting    []*liveSet
 }
 
 // Close implements [storage.Querier].
 func (q *liveQuerier) Close() error { return nil }
 
-// Select implements [storage.Querier]. The end of the query is the time of values that are fetched after it.
+// Select implements [storage.Querier]. The end of the query is the time of values that are fetched after it. The first use of any result fetches
+// the values for all selectors: the engine announces those of a query before it uses their series.
 func (q *liveQuerier) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 	start, end := q.mint, q.maxt
 	if hints != nil {
@@ -355,14 +390,54 @@ func (q *liveQuerier) Select(ctx context.Context, sortSeries bool, hints *storag
 	if q.l.cfg.Now().UnixMilli()-end > grace.Milliseconds() {
 		return storage.NoopSeriesSet() // of the past, by an offset
 	}
-	b := newBuilder(DefaultMaxSamples, start, end)
-	err := q.l.each(ctx, matchers, func(l labels.Labels, t int64, v float64) error {
-		return b.add(b.series(l), min(t, end), v)
+	s := &liveSet{SeriesSet: storage.EmptySeriesSet(), q: q, ctx: ctx, sorted: sortSeries, b: newBuilder(DefaultMaxSamples, start, end)}
+	s.wish = newWish(matchers, func(l labels.Labels, t int64, v float64) error {
+		return s.b.add(s.b.series(l), min(t, end), v)
 	})
-	if err != nil {
-		return storage.ErrSeriesSet(err)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, s)
+	return s
+}
+
+// A liveSet is the series of a selector, which are fetched when they are needed.
+type liveSet struct {
+	storage.SeriesSet
+	q      *liveQuerier
+	ctx    context.Context
+	sorted bool
+	b      *builder
+	wish   wish
+}
+
+// Next implements [storage.SeriesSet].
+func (s *liveSet) Next() bool {
+	s.q.load(s.ctx)
+	return s.SeriesSet.Next()
+}
+
+// load fetches the series of all sets that wait.
+func (q *liveQuerier) load(ctx context.Context) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		return
 	}
-	return b.set(sortSeries, false)
+	list := q.waiting
+	q.waiting = nil
+	wishes := make([]wish, len(list))
+	for i, s := range list {
+		wishes[i] = s.wish
+	}
+	err := q.l.each(ctx, wishes...)
+	for _, s := range list {
+		if err != nil {
+			s.SeriesSet = storage.ErrSeriesSet(err)
+		} else {
+			s.SeriesSet = s.b.set(s.sorted, false)
+		}
+		s.b, s.wish = nil, wish{}
+	}
 }
 
 // LabelValues implements [storage.LabelQuerier].
@@ -378,22 +453,22 @@ func (q *liveQuerier) LabelValues(ctx context.Context, name string, hints *stora
 		})
 		return limited(set, hints), nil, err
 	}
-	err := q.l.each(ctx, matchers, func(l labels.Labels, _ int64, _ float64) error {
+	err := q.l.each(ctx, newWish(matchers, func(l labels.Labels, _ int64, _ float64) error {
 		if v := l.Get(name); v != "" {
 			set[v] = struct{}{}
 		}
 		return nil
-	})
+	}))
 	return limited(set, hints), nil, err
 }
 
 // LabelNames implements [storage.LabelQuerier].
 func (q *liveQuerier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	set := map[string]struct{}{}
-	err := q.l.each(ctx, matchers, func(l labels.Labels, _ int64, _ float64) error {
+	err := q.l.each(ctx, newWish(matchers, func(l labels.Labels, _ int64, _ float64) error {
 		l.Range(func(l labels.Label) { set[l.Name] = struct{}{} })
 		return nil
-	})
+	}))
 	return limited(set, hints), nil, err
 }
 
