@@ -21,6 +21,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/replay"
 	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
+	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/pcptime"
@@ -221,39 +222,39 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	progress = cli.NewProgress(env, env.ProgName(), 0)
 	defer progress.Clear()
-	t := &target{Client: client, blind: set.resend, settle: settle}
-	var all []*sender
+	t := &send.Server{Client: client, Blind: set.resend, Settle: send.Settle}
+	var all []*send.Push
 	for _, j := range list {
-		s := &sender{
-			a: j.a, c: t, follow: j.follow, start: later(window.Start, j.a.Label().Start), finish: window.Finish,
-			progress: func(at int64) {
+		s := &send.Push{
+			Archive: j.a, To: t, Follow: j.follow, Start: later(window.Start, j.a.Label().Start), Finish: window.Finish,
+			Progress: func(at int64) {
 				progress.SetTime(pcp.Timestamp{Sec: at / 1000, Nsec: int32(at%1000) * 1e6}, window.Start, window.Finish)
 			},
 		}
-		if s.start.Compare(s.finish) > 0 {
+		if s.Start.Compare(s.Finish) > 0 {
 			continue
 		}
-		err := s.run(ctx)
+		err := s.Run(ctx)
 		progress.Clear()
-		s.report(env.Stdout)
+		report(env.Stdout, s)
 		if ctx.Err() != nil {
 			return env.Fatalf("interrupted; the same command continues")
 		}
 		if err != nil {
 			return env.Fatalf("%s: %v", j.a.Path(), err)
 		}
-		if s.sum.rejected > 0 {
+		if s.Sum.Rejected > 0 {
 			status = 1
 		}
 		all = append(all, s)
 	}
 	for _, s := range all {
-		missing, err := s.missing(ctx)
+		missing, err := s.Missing(ctx)
 		switch {
 		case err != nil:
 			return env.Fatalf("%v", err)
 		case missing:
-			status = env.Fatalf("%s: the server accepted the values and does not have them. Are they older than it keeps values?", s.a.Path())
+			status = env.Fatalf("%s: the server accepted the values and does not have them. Are they older than it keeps values?", s.Archive.Path())
 		}
 	}
 	return status
@@ -362,28 +363,28 @@ func secret(path string) (string, error) {
 }
 
 // report prints the counts of an archive: sent, rejected and left out.
-func (s *sender) report(w io.Writer) {
-	name, did := s.a.Path(), "sent"
-	if s.c.Client == nil {
+func report(w io.Writer, s *send.Push) {
+	name, did := s.Archive.Path(), "sent"
+	if s.To.Client == nil {
 		did = "to send"
 	}
-	fmt.Fprintf(w, "%s: %s %s of %s in %s", name, did, count(s.sum.samples, "sample"), count(s.sum.series, "series"), count(s.sum.requests, "request"))
-	if s.c.Client != nil {
-		fmt.Fprintf(w, ", %s", cli.Bytes(int64(s.sum.bytes)))
+	fmt.Fprintf(w, "%s: %s %s of %s in %s", name, did, count(s.Sum.Samples, "sample"), count(s.Sum.Series, "series"), count(s.Sum.Requests, "request"))
+	if s.To.Client != nil {
+		fmt.Fprintf(w, ", %s", cli.Bytes(int64(s.Sum.Bytes)))
 	}
 	fmt.Fprintln(w)
-	for _, reason := range slices.Sorted(maps.Keys(s.sum.reasons)) {
-		fmt.Fprintf(w, "%s: rejected %s: %s\n", name, count(s.sum.reasons[reason], "sample"), reason)
+	for _, reason := range slices.Sorted(maps.Keys(s.Sum.Reasons)) {
+		fmt.Fprintf(w, "%s: rejected %s: %s\n", name, count(s.Sum.Reasons[reason], "sample"), reason)
 	}
 	for _, l := range []struct {
 		n          int
 		what, text string
 	}{
-		{s.left.metrics, "metric", "without numbers"},
-		{s.left.collisions, "name", "that another metric has in Prometheus"},
-		{s.left.nameless, "instance", "without a name"},
-		{s.left.twins, "instance", "with the labels of another one"},
-		{s.left.values, "value", "not readable, or within a millisecond of another one"},
+		{s.Left.Metrics, "metric", "without numbers"},
+		{s.Left.Collisions, "name", "that another metric has in Prometheus"},
+		{s.Left.Nameless, "instance", "without a name"},
+		{s.Left.Twins, "instance", "with the labels of another one"},
+		{s.Left.Values, "value", "not readable, or within a millisecond of another one"},
 	} {
 		if l.n > 0 {
 			fmt.Fprintf(w, "%s: left out %s %s\n", name, count(l.n, l.what), l.text)

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
+	"github.com/go-pcp/pcp/cmd/internal/prom/send/sendtest"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/testing/tlstest"
 )
@@ -62,7 +62,7 @@ func sink(t testing.TB, write func(n int, w http.ResponseWriter), answer string)
 const nothing = `{"status":"success","data":{"resultType":"vector","result":[]}}`
 
 func TestCommand(t *testing.T) {
-	base, _ := generate(t, 100, 4)
+	base, _ := sendtest.Generate(t, 100, 4)
 	f := func(args []string, status int, out, errs string) {
 		t.Helper()
 		s, o, e := call(t, args...)
@@ -90,7 +90,7 @@ func TestCommand(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	base, _ := generate(t, 100, 4)
+	base, _ := sendtest.Generate(t, 100, 4)
 	// A server that refuses one request, and has the marker of another push.
 	url, n := sink(t, func(n int, w http.ResponseWriter) {
 		if n == 2 {
@@ -101,21 +101,7 @@ func TestStatus(t *testing.T) {
 	if status != 1 || !strings.Contains(out, ": rejected ") || !strings.Contains(out, "samples: 400 Bad Request: out of order sample\n") || errs != "" || n.Load() != 4 {
 		t.Errorf("refused: status %d, %d requests\n%s%s", status, n.Load(), out, errs)
 	}
-	url, _ = sink(t, func(int, http.ResponseWriter) {}, nothing)
-	c, err := remote.New(remote.Config{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := open1(t, base)
-	end, _ := a.End()
-	s := &sender{a: a, c: &target{Client: c, settle: time.Millisecond}, start: a.Label().Start, finish: end, progress: func(int64) {}}
-	if err := s.run(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if missing, err := s.missing(t.Context()); !missing || err != nil {
-		t.Errorf("lost: %v, %v", missing, err)
-	}
-	url, n = sink(t, func(int, http.ResponseWriter) {}, fmt.Sprintf(`{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1,"%d"]}]}}`, start.Add(time.Hour).Unix()))
+	url, n = sink(t, func(int, http.ResponseWriter) {}, fmt.Sprintf(`{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1,"%d"]}]}}`, sendtest.Start().Add(time.Hour).Unix()))
 	status, out, errs = call(t, "--to", url, base)
 	if status != 0 || errs != "" || n.Load() != 0 || !strings.Contains(out, "sent 0 samples") {
 		t.Errorf("sent before: status %d, %d requests\n%s%s", status, n.Load(), out, errs)
@@ -129,7 +115,7 @@ func TestStatus(t *testing.T) {
 
 // TestSecure pushes over TLS, with a certificate and a token, to a server that requires both.
 func TestSecure(t *testing.T) {
-	base, _ := generate(t, 10, 4)
+	base, _ := sendtest.Generate(t, 10, 4)
 	ca := tlstest.NewCA(t, "ca")
 	pair, client := ca.Cert(t, tlstest.Server()), ca.Cert(t, tlstest.Want{})
 	cert, err := tls.LoadX509KeyPair(pair.File, pair.Key)
@@ -168,32 +154,4 @@ func TestSecure(t *testing.T) {
 	f(false, "--ca", ca.File, "--token", token)
 	f(false, "--ca", ca.File, "--cert", client.File, "--key", client.Key)
 	f(false, "--ca", token, "--token", token)
-}
-
-// BenchmarkPush measures a push of 1,000 series to a server that takes everything, in this process too.
-func BenchmarkPush(b *testing.B) {
-	base, _ := generate(b, 1000, 500)
-	url, _ := sink(b, func(_ int, w http.ResponseWriter) {
-		w.Header().Set("X-Prometheus-Remote-Write-Samples-Written", "1000000")
-	}, nothing)
-	c, err := remote.New(remote.Config{URL: url})
-	if err != nil {
-		b.Fatal(err)
-	}
-	a := open1(b, base)
-	end, err := a.End()
-	if err != nil {
-		b.Fatal(err)
-	}
-	n, size := 0, 0
-	for b.Loop() {
-		s := &sender{a: a, c: &target{Client: c, blind: true}, start: a.Label().Start, finish: end, progress: func(int64) {}}
-		if err := s.run(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		n += s.sum.samples
-		size += s.sum.bytes
-	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "samples/s")
-	b.ReportMetric(float64(size)/float64(n), "B/sample")
 }

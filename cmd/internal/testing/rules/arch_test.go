@@ -78,41 +78,43 @@ var floors = map[string]int{
 
 	"cmd/internal/daemon/controlfile": 1,
 
-	"internal/daemonlog":          1,
-	"cmd/internal/daemon/detach":  1,
-	"internal/tlsconf":            1,
-	"cmd/internal/daemon/service": 1,
-	"internal/sasl":               1,
-	"internal/ctext":              -1, // below the vocabulary, which reads text too
-	"cmd/internal/exposition":     1,
-	"cmd/internal/prom":           5, // answers from the series of pmproxy
-	"cmd/internal/prom/names":     0, // a mapping
-	"cmd/internal/prom/remote":    1, // a protocol
-	"cmd/internal/pytext":         0,
-	"internal/hashorder":          0,
-	"internal/pacing":             0,
-	"internal/debugname":          0, // names
-	"internal/safefile":           0,
-	"internal/timezone":           0,
-	"internal/hostlabels":         1,
-	"internal/nsenter":            1,
-	"internal/processes":          0,
-	"internal/rootproto":          1,
-	"cmd/internal/agentlink":      4,
-	"internal/version":            0,
-	"internal/valueset":           0,
-	"cmd/internal/daemon/hangup":  1,
-	"cmd/internal/daemon/pidof":   1,
-	"internal/peercred":           0,
-	"cmd/internal/daemon/dirlock": 1,
-	"cmd/internal/daemon/fsdir":   1,
-	"cmd/internal/daemon/mapfile": 1,
-	"internal/pmiestats":          1,
-	"internal/cpp":                0, // the language of name space files
-	"internal/stdpmid":            0, // a table
-	"internal/helpfile":           1,
-	"internal/folio":              1,
-	"internal/timecontrol":        2,
+	"internal/daemonlog":              1,
+	"cmd/internal/daemon/detach":      1,
+	"internal/tlsconf":                1,
+	"cmd/internal/daemon/service":     1,
+	"internal/sasl":                   1,
+	"internal/ctext":                  -1, // below the vocabulary, which reads text too
+	"cmd/internal/exposition":         1,
+	"cmd/internal/prom":               5, // answers from the series of pmproxy
+	"cmd/internal/prom/names":         0, // a mapping
+	"cmd/internal/prom/remote":        1, // a protocol
+	"cmd/internal/prom/send":          2, // archives by that protocol
+	"cmd/internal/prom/send/sendtest": 9, // on servers of tests
+	"cmd/internal/pytext":             0,
+	"internal/hashorder":              0,
+	"internal/pacing":                 0,
+	"internal/debugname":              0, // names
+	"internal/safefile":               0,
+	"internal/timezone":               0,
+	"internal/hostlabels":             1,
+	"internal/nsenter":                1,
+	"internal/processes":              0,
+	"internal/rootproto":              1,
+	"cmd/internal/agentlink":          4,
+	"internal/version":                0,
+	"internal/valueset":               0,
+	"cmd/internal/daemon/hangup":      1,
+	"cmd/internal/daemon/pidof":       1,
+	"internal/peercred":               0,
+	"cmd/internal/daemon/dirlock":     1,
+	"cmd/internal/daemon/fsdir":       1,
+	"cmd/internal/daemon/mapfile":     1,
+	"internal/pmiestats":              1,
+	"internal/cpp":                    0, // the language of name space files
+	"internal/stdpmid":                0, // a table
+	"internal/helpfile":               1,
+	"internal/folio":                  1,
+	"internal/timecontrol":            2,
 }
 
 // neighbours lists the imports within one floor that are meant, and why.

@@ -1,4 +1,4 @@
-package push
+package send
 
 import (
 	"context"
@@ -43,17 +43,17 @@ type reader struct {
 	w    *window
 	warm bool // the record was sent before
 	out  func(*window) (*window, error)
-	left leftOut
+	left LeftOut
 	sum  readSum
 }
 
-// leftOut counts the values that are not sent, and their reasons.
-type leftOut struct {
-	metrics    int // without numbers
-	collisions int // names of metrics that another metric has in Prometheus
-	nameless   int // instances without a name
-	twins      int // instances with the labels of another one
-	values     int // that cannot be read, or of the same millisecond as one before
+// LeftOut counts the values that are not sent, and their reasons.
+type LeftOut struct {
+	Metrics    int // without numbers
+	Collisions int // names of metrics that another metric has in Prometheus
+	Nameless   int // instances without a name
+	Twins      int // instances with the labels of another one
+	Values     int // that cannot be read, or of the same millisecond as one before
 }
 
 // readSum counts series and samples.
@@ -288,7 +288,7 @@ func (r *reader) set(m *metric, rec *archive.Record, set *archive.Set, at int64)
 		default:
 			var ok bool
 			if v, ok = block(m.desc.Type, rec.Body, binary.BigEndian.Uint32(pairs[8*j+4:])); !one || !ok {
-				r.left.values++
+				r.left.Values++
 				continue
 			}
 		}
@@ -342,7 +342,7 @@ func block(t pcp.Type, body []byte, word uint32) (float64, bool) {
 func (r *reader) put(s *series, at int64, bits uint64) {
 	if at <= s.last && s.any {
 		if !r.warm {
-			r.left.values++
+			r.left.Values++
 		}
 		return
 	}
@@ -465,7 +465,7 @@ func (r *reader) member(m *metric, inst int32, name string, own *pcp.LabelSet, s
 		b.own = own.JSON
 	}
 	if !ok {
-		r.left.nameless++
+		r.left.Nameless++
 		return b
 	}
 	pairs := names.Merge(sets, own, inst, name, names.Label)
@@ -499,7 +499,7 @@ func (r *reader) series(f *remote.Family, pairs []names.Pair) *series {
 	}
 	if s := r.live[key.String()]; s != nil {
 		if !s.dead {
-			r.left.twins++
+			r.left.Twins++
 			return nil
 		}
 		s.dead = false
@@ -583,7 +583,7 @@ func (r *reader) metric(id pcp.PMID) *metric {
 	r.metrics[id] = nil
 	d, err := r.meta.Desc(id)
 	if err != nil || !names.Numeric(&d) {
-		r.left.metrics++
+		r.left.Metrics++
 		return nil
 	}
 	m = &metric{desc: d, all: make(map[int32]*member), version: -1}
@@ -591,7 +591,7 @@ func (r *reader) metric(id pcp.PMID) *metric {
 	for _, name := range r.meta.Names(id) {
 		f := &remote.Family{Name: names.Metric(name), Counter: names.Type(&d) == "counter", Help: strings.ToValidUTF8(help, "\ufffd"), Unit: names.Unit(d.Units)}
 		if r.taken[f.Name] {
-			r.left.collisions++
+			r.left.Collisions++
 			continue
 		}
 		r.taken[f.Name] = true

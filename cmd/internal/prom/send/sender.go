@@ -1,4 +1,4 @@
-package push
+package send
 
 import (
 	"context"
@@ -22,9 +22,9 @@ const (
 )
 
 const (
-	// settle is the time after which a query finds the samples that a server has accepted. VictoriaMetrics collects them for two
+	// Settle is the time after which a query finds the samples that a server has accepted. VictoriaMetrics collects them for two
 	// seconds or more.
-	settle = 5 * time.Second
+	Settle = 5 * time.Second
 	// maxReasons limits the number of different reasons that are counted one by one.
 	maxReasons = 20
 )
@@ -39,63 +39,65 @@ type position struct {
 // nowhere is the position before the first sample.
 func nowhere() position { return position{sent: noTime, end: noTime} }
 
-// A sum counts the samples and requests of an archive.
-type sum struct {
-	readSum
-	requests, bytes, rejected int
-	reasons                   map[string]int // samples rejected for each
+// A Sum counts the samples and requests of an archive.
+type Sum struct {
+	Series, Samples, Stale    int // Stale counts the stale markers among the samples
+	Requests, Bytes, Rejected int
+	Reasons                   map[string]int // samples rejected for each
 }
 
 // add counts a request.
-func (s *sum) add(p *part, bytes int) {
-	s.requests++
-	s.samples += p.samples
-	s.bytes += bytes
+func (s *Sum) add(p *part, bytes int) {
+	s.Requests++
+	s.Samples += p.samples
+	s.Bytes += bytes
 }
 
 // reject counts samples that the server refused.
-func (s *sum) reject(n int, reason string) {
+func (s *Sum) reject(n int, reason string) {
 	if n == 0 {
 		return
 	}
-	if s.reasons == nil {
-		s.reasons = make(map[string]int)
+	if s.Reasons == nil {
+		s.Reasons = make(map[string]int)
 	}
-	if _, ok := s.reasons[reason]; !ok && len(s.reasons) >= maxReasons {
+	if _, ok := s.Reasons[reason]; !ok && len(s.Reasons) >= maxReasons {
 		reason = "other reasons"
 	}
-	s.rejected += n
-	s.reasons[reason] += n
+	s.Rejected += n
+	s.Reasons[reason] += n
 }
 
 // errLost means that the server has lost samples that it had accepted.
 var errLost = errors.New("the server has lost samples that it had accepted")
 
-// A target is a server.
-type target struct {
+// A Server is a server that archives are sent to.
+type Server struct {
 	*remote.Client               // nil: nothing is sent
-	blind          bool          // markers are not read
-	settle         time.Duration // see the constant
+	Blind          bool          // markers are not read
+	Settle         time.Duration // see the constant
 	settled        bool          // samples of an earlier push can be found
 }
 
-// A sender sends one archive.
-type sender struct {
-	a             *archive.Archive
-	start, finish pcp.Timestamp
-	follow        bool
-	c             *target
-	progress      func(at int64)
+// A Push sends one archive.
+type Push struct {
+	Archive       *archive.Archive
+	Start, Finish pcp.Timestamp
+	Follow        bool // another archive of the host follows: a mark belongs after the last record
+	To            *Server
+	Progress      func(at int64) // called with the end of each window, in milliseconds
+
+	// Sum and Left are the counts of Run.
+	Sum  Sum
+	Left LeftOut
 
 	labels []remote.Label // of the markers, without their names
 	at     position       // by the markers that were accepted
-	sum    sum
-	left   leftOut
 }
 
 // init prepares the labels of the markers.
-func (s *sender) init() {
-	l := s.a.Label()
+func (s *Push) init() {
+	l := s.Archive.Label()
 	s.labels = []remote.Label{
 		{Name: "hostname", Value: strings.ToValidUTF8(l.Host, "\ufffd")},
 		{Name: "pid", Value: strconv.Itoa(int(l.PID))},
@@ -106,8 +108,8 @@ func (s *sender) init() {
 }
 
 // selector returns the expression for the newest sample of a marker in the archive's time.
-func (s *sender) selector(name string) (expr string, at int64, err error) {
-	end, err := s.a.End()
+func (s *Push) selector(name string) (expr string, at int64, err error) {
+	end, err := s.Archive.End()
 	if err != nil && end.IsZero() {
 		return "", 0, err
 	}
@@ -120,13 +122,13 @@ func (s *sender) selector(name string) (expr string, at int64, err error) {
 	// A label that no series has. Its value differs each time, as VictoriaMetrics remembers for ten seconds which series a
 	// selector finds.
 	fmt.Fprintf(&b, `,asked!="%d"`, time.Now().UnixNano())
-	first := s.a.Label().Start
+	first := s.Archive.Label().Start
 	at = millis(end) + 2000
 	return fmt.Sprintf("last_over_time(%s}[%ds])", b.String(), (at-millis(first))/1000+3), at, nil
 }
 
 // ask returns the position by the server's markers. Each attempt is one call of get.
-func (s *sender) ask(ctx context.Context, get func(ctx context.Context, expr string, at int64) ([]remote.Point, error)) (position, error) {
+func (s *Push) ask(ctx context.Context, get func(ctx context.Context, expr string, at int64) ([]remote.Point, error)) (position, error) {
 	p := nowhere()
 	expr, at, err := s.selector(sentMarker)
 	if err != nil {
@@ -169,36 +171,36 @@ func fromSeconds(v float64) int64 {
 }
 
 // begin returns the position where to begin.
-func (s *sender) begin(ctx context.Context) (position, error) {
-	if s.c.blind || s.c.Client == nil {
+func (s *Push) begin(ctx context.Context) (position, error) {
+	if s.To.Blind || s.To.Client == nil {
 		return nowhere(), nil
 	}
-	p, err := s.ask(ctx, s.c.Query)
-	if err != nil || s.c.settled {
+	p, err := s.ask(ctx, s.To.Query)
+	if err != nil || s.To.settled {
 		return p, err
 	}
-	if err := pause(ctx, s.c.settle); err != nil {
+	if err := pause(ctx, s.To.Settle); err != nil {
 		return p, err
 	}
-	s.c.settled = true
-	return s.ask(ctx, s.c.Query)
+	s.To.settled = true
+	return s.ask(ctx, s.To.Query)
 }
 
-// missing reports whether the server still lacks the marker that it accepted last, after a time in which it should have
+// Missing reports whether the server still lacks the marker that it accepted last, after a time in which it should have
 // become visible.
-func (s *sender) missing(ctx context.Context) (bool, error) {
-	if s.c.blind || s.c.Client == nil || s.sum.samples == 0 || s.at.sent == noTime {
+func (s *Push) Missing(ctx context.Context) (bool, error) {
+	if s.To.Blind || s.To.Client == nil || s.Sum.Samples == 0 || s.at.sent == noTime {
 		return false, nil
 	}
-	for limit := time.Now().Add(4 * s.c.settle); ; {
-		p, err := s.ask(ctx, s.c.Query)
+	for limit := time.Now().Add(4 * s.To.Settle); ; {
+		p, err := s.ask(ctx, s.To.Query)
 		if err != nil || p.sent >= s.at.sent {
 			return false, err
 		}
 		if time.Now().After(limit) {
 			return true, nil
 		}
-		if err := pause(ctx, s.c.settle/20); err != nil {
+		if err := pause(ctx, s.To.Settle/20); err != nil {
 			return false, err
 		}
 	}
@@ -212,8 +214,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// run sends the archive.
-func (s *sender) run(ctx context.Context) error {
+// Run sends the archive.
+func (s *Push) Run(ctx context.Context) error {
 	s.init()
 	for {
 		at, err := s.begin(ctx)
@@ -228,12 +230,12 @@ func (s *sender) run(ctx context.Context) error {
 }
 
 // pass reads the archive from the position on, and sends it. One goroutine reads the next window while the other sends.
-func (s *sender) pass(ctx context.Context) error {
+func (s *Push) pass(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	full, free := make(chan *window), make(chan *window, 2)
 	free <- new(window)
-	r := newReader(s.a, s.start, s.finish, s.follow, s.at, func(w *window) (*window, error) {
+	r := newReader(s.Archive, s.Start, s.Finish, s.Follow, s.at, func(w *window) (*window, error) {
 		select {
 		case full <- w:
 		case <-ctx.Done():
@@ -264,9 +266,9 @@ func (s *sender) pass(ctx context.Context) error {
 		free <- w
 	}
 	err := <-done
-	s.left = r.left
-	s.sum.series += r.sum.series
-	s.sum.stale += r.sum.stale
+	s.Left = r.left
+	s.Sum.Series += r.sum.series
+	s.Sum.Stale += r.sum.stale
 	if failed != nil {
 		return failed
 	}
@@ -274,24 +276,24 @@ func (s *sender) pass(ctx context.Context) error {
 }
 
 // window sends a window.
-func (s *sender) window(ctx context.Context, w *window) error {
+func (s *Push) window(ctx context.Context, w *window) error {
 	parts := w.split()
 	for i := range parts {
 		p := &parts[i]
 		if s.at.end == w.end && s.at.done[i+1] {
 			continue // by an earlier push
 		}
-		if s.c.Client == nil {
-			s.sum.add(p, 0)
+		if s.To.Client == nil {
+			s.Sum.add(p, 0)
 			continue
 		}
 		last := i == len(parts)-1
-		out, err := s.c.Write(ctx, append(p.list, s.marker(w.end, i+1, last)), s.arrived(w, i+1, last))
+		out, err := s.To.Write(ctx, append(p.list, s.marker(w.end, i+1, last)), s.arrived(w, i+1, last))
 		if err != nil {
 			return err
 		}
-		s.sum.add(p, out.Bytes)
-		s.sum.reject(min(out.Rejected, p.samples), out.Reason)
+		s.Sum.add(p, out.Bytes)
+		s.Sum.reject(min(out.Rejected, p.samples), out.Reason)
 		if out.Rejected > 0 {
 			continue // perhaps its marker too
 		}
@@ -304,12 +306,12 @@ func (s *sender) window(ctx context.Context, w *window) error {
 		}
 		s.at.done[i+1] = true
 	}
-	s.progress(w.end)
+	s.Progress(w.end)
 	return nil
 }
 
 // marker returns the series that marks a part of the window that ends at a time, or all of it.
-func (s *sender) marker(end int64, part int, last bool) remote.Series {
+func (s *Push) marker(end int64, part int, last bool) remote.Series {
 	f := &remote.Family{Name: sentMarker, Help: "time up to which all samples of an archive are sent", Unit: "sec"}
 	labels := s.labels
 	if !last {
@@ -323,15 +325,15 @@ func (s *sender) marker(end int64, part int, last bool) remote.Series {
 
 // arrived returns a function that asks the server whether it has a part of a window. It returns errLost if parts before
 // that are missing.
-func (s *sender) arrived(w *window, part int, last bool) func(context.Context) (bool, error) {
-	if s.c.blind {
+func (s *Push) arrived(w *window, part int, last bool) func(context.Context) (bool, error) {
+	if s.To.Blind {
 		return nil
 	}
 	return func(ctx context.Context) (bool, error) {
-		if err := pause(ctx, s.c.settle); err != nil {
+		if err := pause(ctx, s.To.Settle); err != nil {
 			return false, err
 		}
-		p, err := s.ask(ctx, s.c.Ask)
+		p, err := s.ask(ctx, s.To.Ask)
 		switch {
 		case err != nil:
 			return false, err

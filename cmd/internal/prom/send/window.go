@@ -1,4 +1,4 @@
-package push
+package send
 
 import (
 	"github.com/go-pcp/pcp/cmd/internal/prom/remote"

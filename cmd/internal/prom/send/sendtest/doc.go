@@ -1,0 +1,2 @@
+// Package sendtest has archives whose samples are known, and real databases, for tests of senders.
+package sendtest
