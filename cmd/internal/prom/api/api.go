@@ -32,12 +32,21 @@ const (
 	maxNotes      = 10       // warnings and infos of a reply, as in Prometheus
 )
 
+// A Store has the series of archives, as [store.Store].
+type Store interface {
+	storage.Queryable
+	// Metadata returns the descriptions of the metric with a name, or of all if name is "".
+	Metadata(ctx context.Context, name string) (map[string][]store.Metadata, error)
+}
+
 // A Config configures a Handler.
 type Config struct {
-	Store *store.Store // of the archives
-	Live  *store.Live  // current values, or nil
+	Store Store
+	Live  *store.Live // current values, or nil
 
 	Engine store.EngineConfig
+	// Queries evaluates queries; nil means an engine with the configuration Engine.
+	Queries promql.QueryEngine
 
 	// Alerts returns the alerts that fire; nil means none.
 	Alerts func() []Alert
@@ -62,7 +71,7 @@ type Handler struct {
 	cfg    Config
 	start  time.Time
 	data   storage.Queryable
-	engine *promql.Engine
+	engine promql.QueryEngine
 	parser parser.Parser
 	room   chan struct{} // for requests for labels and series
 	reads  chan struct{} // for remote read
@@ -77,7 +86,10 @@ func New(cfg Config) *Handler {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{cfg: cfg, start: cfg.Now(), data: cfg.Store, engine: store.NewEngine(cfg.Engine), parser: store.NewParser()}
+	h := &Handler{cfg: cfg, start: cfg.Now(), data: cfg.Store, engine: cfg.Queries, parser: store.NewParser()}
+	if h.engine == nil {
+		h.engine = store.NewEngine(cfg.Engine)
+	}
 	h.room, h.reads = make(chan struct{}, MaxConcurrent), make(chan struct{}, MaxReads)
 	if cfg.Live != nil {
 		h.data = store.Both(cfg.Store, cfg.Live)

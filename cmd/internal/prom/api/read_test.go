@@ -554,7 +554,8 @@ func FuzzRead(f *testing.F) {
 		append(readQuery(5, -5, []int64{0, 1}), readQuery(1, 1, nil, matcher(1, "", ""))...),
 		message{}.sub(1, message{}.num(1, 0).num(2, 2_000_000).sub(3, matcher(0, "__name__", "hinv_ncpu")).sub(4, hints)),
 		message{}.text(2, "\x01\x00\x80"),
-		{0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f}, {0x0b, 0x0b, 0x0b, 0x0b},
+		{0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f},
+		{0x0b, 0x0b, 0x0b, 0x0b},
 	} {
 		f.Add([]byte(m), true)
 		f.Add([]byte(s2.EncodeSnappy(nil, m)), false)

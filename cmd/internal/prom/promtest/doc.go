@@ -1,4 +1,4 @@
-// Package promtest runs the tests of Prometheus' engine over archives.
+// Package promtest runs the tests of Prometheus' engine over archives and through HTTP, and reads archives with its client for remote read.
 //
 // It is a module of its own, since the package with these tests requires clients of clouds and of Kubernetes.
 package promtest

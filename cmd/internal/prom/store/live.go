@@ -473,7 +473,7 @@ func (q *liveQuerier) LabelNames(ctx context.Context, hints *storage.LabelHints,
 }
 
 // Both returns the series of archives and of a collector as one. Errors of the collector are warnings.
-func Both(archives *Store, live *Live) storage.Queryable {
+func Both(archives storage.Queryable, live *Live) storage.Queryable {
 	return storage.QueryableFunc(func(mint, maxt int64) (storage.Querier, error) {
 		a, err := archives.Querier(mint, maxt)
 		if err != nil {
