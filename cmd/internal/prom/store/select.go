@@ -96,11 +96,11 @@ type instKey struct {
 
 // A track is the end of a series while it is read.
 type track struct {
-	*column
-	group int   // number of the last sample with this instance
-	last  int64 // its time
-	step  int64 // time between the last two
-	stale bool
+	*column       // nil if the series does not match
+	group   int   // number of the last sample with this instance
+	last    int64 // its time
+	step    int64 // time between the last two
+	stale   bool
 }
 
 // A reader makes series of the samples of one metric.
@@ -108,7 +108,7 @@ type reader struct {
 	b        *builder
 	m        *metric
 	matchers []*labels.Matcher
-	byInst   map[instKey]*track // nil elements are series that do not match
+	byInst   map[instKey]*track
 	byID     map[sid.ID]*instance
 	tracks   []*track
 	n        int // number of the current sample
@@ -127,26 +127,29 @@ func (r *reader) sample(s *series.Sample) error {
 		}
 		return nil
 	}
-	known, before := false, 0 // the last sample with any of the instances
+	known, before, here := false, 0, 0 // the last sample with any of the instances; how many are here
 	for i := range s.Values {
 		v := &s.Values[i]
 		tr, ok := r.byInst[instKey{v.Instance, v.Value.Inst}]
 		if !ok {
 			tr = r.begin(v)
 		}
-		if tr == nil {
-			continue
+		if tr.group != r.n {
+			here++
 		}
 		if tr.group > 0 && !tr.stale {
 			known, before = true, max(before, tr.group)
 			tr.step = t - tr.last
 		}
 		tr.group, tr.last, tr.stale = r.n, t, false
+		if tr.column == nil {
+			continue
+		}
 		if err := r.b.add(tr.column, t, v.Value.As(r.m.Desc.Type).Double()); err != nil {
 			return err
 		}
 	}
-	if len(r.tracks) == len(s.Values) {
+	if here == len(r.tracks) {
 		return nil
 	}
 	for _, tr := range r.tracks {
@@ -170,12 +173,15 @@ func (r *reader) end(tr *track, t int64) error {
 		return nil
 	}
 	tr.stale = true
+	if tr.column == nil {
+		return nil
+	}
 	return r.b.add(tr.column, t, staleNaN())
 }
 
 func staleNaN() float64 { return math.Float64frombits(value.StaleNaN) }
 
-// begin returns the track of a new instance, nil if the series does not match.
+// begin returns the track of a new instance. Those that do not match have one too: whether another instance is gone depends on them.
 func (r *reader) begin(v *series.InstValue) *track {
 	var in *instance
 	if r.m.Desc.InDom != pcp.InDomNull {
@@ -187,13 +193,13 @@ func (r *reader) begin(v *series.InstValue) *track {
 		}
 		in = r.byID[v.Instance]
 	}
-	var tr *track
+	tr := &track{}
 	if in != nil || r.m.Desc.InDom == pcp.InDomNull {
 		if l := r.m.labels(&r.scratch, in, v.Value.Inst); matches(l, r.matchers, "") {
-			tr = &track{column: r.b.series(l)}
-			r.tracks = append(r.tracks, tr)
+			tr.column = r.b.series(l)
 		}
 	}
+	r.tracks = append(r.tracks, tr)
 	r.byInst[instKey{v.Instance, v.Value.Inst}] = tr
 	return tr
 }

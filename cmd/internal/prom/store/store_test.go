@@ -227,6 +227,19 @@ func TestStale(t *testing.T) {
 		if have := strings.Join(list, " "); have != c.want {
 			t.Errorf("at %d: %q, want %q (%s)", c.at, have, c.want, got)
 		}
+		// When a series ends does not depend on which others are selected.
+		for _, match := range []string{`="x"`, `="y"`, `="z"`, `!="x"`, `!="y"`, `!="z"`} {
+			equal, name := match[0] == '=', match[len(match)-2:len(match)-1]
+			var want []string
+			for _, have := range list {
+				if (have == name) == equal {
+					want = append(want, have)
+				}
+			}
+			if got := query(t, s, "a_b{instname"+match+"}", c.at); strings.Count(got, "=>") != len(want) {
+				t.Errorf("at %d: %s, want %q", c.at, got, want)
+			}
+		}
 	}
 }
 
