@@ -2,11 +2,14 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/cmd/internal/prom/store"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
@@ -217,6 +221,10 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 		for _, list := range o.Archives {
 			cfg.Dirs = append(cfg.Dirs, strings.Split(list, ",")...)
 		}
+		if err := r.check(cfg.Dirs); err != nil {
+			p.close()
+			return nil, err
+		}
 	} else {
 		list := recorded.ListOf(env, recorded.DefaultServer)
 		cfg.Dirs, cfg.Index = append(recorded.Dirs(env, true), list.Paths()...), list.Index()
@@ -239,12 +247,46 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 		return p, nil
 	}
 	p.Queryable = past
+	damaged := ser.Damaged()
+	for _, path := range slices.Sorted(maps.Keys(damaged)) {
+		if named := !inDir(path, cfg.Dirs); named || !ok {
+			p.close()
+			return nil, errors.New(damaged[path])
+		}
+		env.FlushOut()
+		fmt.Fprintf(env.Stderr, "%s: note: an archive is left out: %s\n", env.ProgName(), damaged[path])
+	}
 	if !ok {
 		p.close()
-		return nil, fmt.Errorf("%s: there are no archives", strings.Join(cfg.Dirs, ", "))
+		return nil, fmt.Errorf("%s: the directory has no archives", strings.Join(cfg.Dirs, ", "))
 	}
 	p.first, p.last = stamp(first), stamp(last.Add(time.Millisecond-1)).Truncate(time.Millisecond) // the engine knows milliseconds
 	return p, nil
+}
+
+// check fails if one of the archives that the options name, other than a directory, cannot be opened.
+func (r *request) check(paths []string) error {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			continue
+		}
+		a, err := archive.Options{NoMeta: true}.Open(path)
+		if err != nil {
+			return errors.New(r.o.WhyNoArchive(path, err))
+		}
+		if err := a.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inDir reports whether an archive is in one of the directories in a list of archives and directories.
+func inDir(path string, list []string) bool {
+	return slices.ContainsFunc(list, func(dir string) bool {
+		abs, err := filepath.Abs(dir)
+		return err == nil && strings.HasPrefix(path, strings.TrimSuffix(abs, string(filepath.Separator))+string(filepath.Separator))
+	})
 }
 
 // open opens archives. If another process has the index, a temporary one is used.

@@ -234,10 +234,11 @@ func (o *Options) CannotOpen(path string, err error) int {
 		}
 		return o.env.Fatalf("Cannot open archive \"%s\": %s", path, cli.ErrText(err))
 	}
-	return o.env.Fatalf("%s", o.whyNoArchive(path, err))
+	return o.env.Fatalf("%s", o.WhyNoArchive(path, err))
 }
 
-func (o *Options) whyNoArchive(path string, err error) string {
+// WhyNoArchive returns the message for an archive that cannot be opened, with a path as given.
+func (o *Options) WhyNoArchive(path string, err error) string {
 	o.env.Advise(nil)
 	st, statErr := os.Stat(path)
 	none := o.nothingRecorded(path, err)

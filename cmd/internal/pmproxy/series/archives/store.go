@@ -383,6 +383,17 @@ func (s *Store) Stats() series.Stats {
 	return stats
 }
 
+// Damaged returns the errors of the archives that cannot be read, by their paths.
+func (s *Store) Damaged() map[string]string {
+	all := map[string]string{}
+	for path, a := range s.state.Load().archs {
+		if a.err != "" {
+			all[path] = a.err
+		}
+	}
+	return all
+}
+
 // Span returns the times of the first and the last record of all archives. Ok is false if there are none.
 func (s *Store) Span() (first, last pcp.Timestamp, ok bool) {
 	for _, a := range s.state.Load().archs {
