@@ -23,13 +23,13 @@ import (
 
 // Limits of requests.
 const (
-	MaxForm       = 1 << 20  // bytes of a form in the body
-	MaxExpr       = 64 << 10 // bytes of an expression
-	MaxNesting    = 500      // operators and parentheses of an expression
-	MaxMatchers   = 100      // match[] parameters
-	MaxPoints     = 11000    // points of a series, as in Prometheus
-	MaxConcurrent = 8        // requests for series and labels at once
-	maxNotes      = 10       // warnings and infos of a reply, as in Prometheus
+	MaxForm       = 1 << 20          // bytes of a form in the body
+	MaxExpr       = 64 << 10         // bytes of an expression
+	MaxNesting    = store.MaxNesting // operators and parentheses of an expression
+	MaxMatchers   = 100              // match[] parameters
+	MaxPoints     = 11000            // points of a series, as in Prometheus
+	MaxConcurrent = 8                // requests for series and labels at once
+	maxNotes      = 10               // warnings and infos of a reply, as in Prometheus
 )
 
 // A Store has the series of archives, as [store.Store].

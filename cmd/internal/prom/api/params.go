@@ -10,7 +10,8 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/go-pcp/pcp/cmd/internal/prom/store"
 )
 
 // Limits of times, which in milliseconds fit into 64 bits. Prometheus has the same.
@@ -91,29 +92,10 @@ func exprOf(r *http.Request) (string, error) {
 	if len(expr) > MaxExpr {
 		return "", invalid("query", fmt.Errorf("the expression has %d bytes, more than %d", len(expr), MaxExpr))
 	}
-	if !flat(expr) {
+	if !store.Flat(expr) {
 		return "", invalid("query", fmt.Errorf("the expression has more than %d operators and parentheses", MaxNesting))
 	}
 	return expr, nil
-}
-
-// flat reports whether an expression has at most MaxNesting operators and parentheses, of which each may be one level of the
-// tree. The engine follows it by recursion, and prints parts of it again at each level.
-func flat(expr string) bool {
-	lex := parser.Lex(expr)
-	n := 0
-	for {
-		var item parser.Item
-		lex.NextItem(&item)
-		switch {
-		case item.Typ == parser.EOF, item.Typ == parser.ERROR:
-			return true
-		case item.Typ == parser.LEFT_PAREN, item.Typ == parser.LEFT_BRACKET, item.Typ.IsOperator():
-			if n++; n > MaxNesting {
-				return false
-			}
-		}
-	}
 }
 
 // matchersOf returns the matchers of each match[] parameter. Each needs a matcher that refuses the empty string.

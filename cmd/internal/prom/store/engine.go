@@ -64,6 +64,28 @@ func NewEngine(cfg EngineConfig) *promql.Engine {
 // NewParser returns the parser of the engine, with the functions that a Prometheus without feature flags has.
 func NewParser() parser.Parser { return parser.NewParser(parser.Options{}) }
 
+// MaxNesting is the number of operators and parentheses that an expression may have.
+const MaxNesting = 500
+
+// Flat reports whether an expression has at most MaxNesting operators and parentheses, of which each may be one level of the
+// tree. The engine follows it by recursion, and prints parts of it again at each level.
+func Flat(expr string) bool {
+	lex := parser.Lex(expr)
+	n := 0
+	for {
+		var item parser.Item
+		lex.NextItem(&item)
+		switch {
+		case item.Typ == parser.EOF, item.Typ == parser.ERROR:
+			return true
+		case item.Typ == parser.LEFT_PAREN, item.Typ == parser.LEFT_BRACKET, item.Typ.IsOperator():
+			if n++; n > MaxNesting {
+				return false
+			}
+		}
+	}
+}
+
 // Notes returns the warnings and infos of a query without those about names of counters, which do not end in _total in PCP.
 func Notes(all annotations.Annotations) annotations.Annotations {
 	kept := maps.Clone(all)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -351,5 +352,75 @@ func TestSameName(t *testing.T) {
 	s := store.New(f, store.Config{})
 	if got, want := query(t, s, `{__name__=~"a.*"}`, 1000), `{__name__="a_b", agent="linux", hostname="www"} => 1 @[1000000]`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestMemory has more samples and series than a Memory keeps.
+func TestMemory(t *testing.T) {
+	m := store.NewMemory(store.MemoryConfig{Keep: 100 * time.Second, MaxSeries: 3, MaxSamples: 40})
+	put := func(name, inst string, sec int64, v float64) error {
+		return m.Append(labels.FromStrings("__name__", name, "instname", inst), sec*1000, v)
+	}
+	for i := range int64(10) {
+		if err := errors.Join(put("a", "x", 1000+i*10, float64(i)), put("a", "y", 1000+i*10, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := put("b", "", 1090, 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := put("c", "", 1090, 2); err == nil || !strings.Contains(err.Error(), "there are 3 series") {
+		t.Errorf("a fourth series: %v", err)
+	}
+	if err := put("b", "", 1090, 2); !errors.Is(err, storage.ErrDuplicateSampleForTimestamp) {
+		t.Error(err)
+	}
+	if err := put("b", "", 1089, 2); !errors.Is(err, storage.ErrOutOfOrderSample) {
+		t.Error(err)
+	}
+	check := func(expr string, at int64, want string) {
+		t.Helper()
+		if got := query(t, m, expr, at); got != want {
+			t.Errorf("%s at %d: %s, want %s", expr, at, got, want)
+		}
+	}
+	check(`sum(a)`, 1095, "{} => 10 @[1095000]")
+	check(`rate(a{instname="x"}[60s])`, 1090, `{instname="x"} => 0.1 @[1090000]`)
+	check(`count({__name__=~".+"})`, 1090, "{} => 3 @[1090000]")
+	if err := put("b", "", 1095, store.Stale()); err != nil {
+		t.Fatal(err)
+	}
+	check("b", 1094, `{__name__="b", instname=""} => 2 @[1094000]`)
+	check("b", 1095, "")
+	for i := range int64(100) { // the others are too old then
+		if err := put("a", "x", 1100+i*10, float64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("count_over_time(a[1h])", 2090, `{instname="x"} => 12 @[2090000]`)
+	if err := put("c", "", 2090, 2); err != nil {
+		t.Error(err)
+	}
+	for i := range int64(100) { // too many in a second
+		if err := m.Append(labels.FromStrings("__name__", "c"), 2090001+i, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := query(t, m, "sum(count_over_time(c[1h])) < 41", 2091); got == "" {
+		t.Errorf("more samples than allowed")
+	}
+	m = store.NewMemory(store.MemoryConfig{})
+	if err := errors.Join(put("a", "x", 1, 1), put("c", "y", 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	q, err := m.Querier(0, 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := q.LabelNames(t.Context(), nil); err != nil || strings.Join(got, " ") != "__name__ instname" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, _, err := q.LabelValues(t.Context(), "__name__", nil); err != nil || strings.Join(got, " ") != "a c" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
