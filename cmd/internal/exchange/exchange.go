@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/exchange/export"
 	"github.com/go-pcp/pcp/cmd/internal/exchange/importcmd"
+	"github.com/go-pcp/pcp/cmd/internal/exchange/otlp"
 	"github.com/go-pcp/pcp/cmd/internal/exchange/push"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
@@ -18,5 +19,6 @@ func Commands() []*cli.Command {
 		importcmd.IostatCommand,
 		importcmd.MRTGCommand,
 		push.Command,
+		otlp.Command,
 	}, export.Commands())
 }
