@@ -94,7 +94,7 @@ func TestRequests(t *testing.T) {
 	ok("label/__name__/values", `["disk_dev_read","hinv_ncpu"]`)
 	ok("label/none/values", `[]`)
 	ok("series", `[{"__name__":"disk_dev_read","hostname":"www","instid":"1","instname":"sdb"},{"__name__":"hinv_ncpu","hostname":"www"}]`,
-		"match[]", `{instname="sdb"}`, "match[]", "hinv_ncpu", "match[]", `{__name__="hinv_ncpu"}`)
+		"match[]", "hinv_ncpu", "match[]", `{instname="sdb"}`, "match[]", `{__name__="hinv_ncpu"}`)
 	ok("labels", `[]`, "end", "999")
 	ok("labels", `["__name__","hostname","instid","instname"]`, "start", "1000", "end", "1005")
 	ok("label/__name__/values", `["disk_dev_read","hinv_ncpu"]`, "start", "1100")
@@ -141,7 +141,8 @@ func TestErrors(t *testing.T) {
 	f(400, "bad_data", "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)",
 		"query_range", "query", "1", "start", "0", "end", "1000000000", "step", "1")
 	f(400, "bad_data", "no match[] parameter provided", "series")
-	f(400, "bad_data", "match[] must contain at least one non-empty matcher", "series", "match[]", "{}")
+	f(400, "bad_data", `invalid parameter "match[]": match[] must contain at least one non-empty matcher`, "series", "match[]", "{}")
+	f(400, "bad_data", `invalid parameter "match[]": 1:2: parse error: unexpected end of input inside braces`, "series", "match[]", "a", "match[]", "{")
 	f(400, "bad_data", "match[] must contain at least one non-empty matcher", "labels", "match[]", `{a=~".*"}`)
 	f(400, "bad_data", "limit must be a number", "metadata", "limit", "x")
 	f(404, "not_found", "there is no such endpoint", "nothing")

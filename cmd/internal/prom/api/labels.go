@@ -135,6 +135,10 @@ func (h *Handler) series(r *http.Request) (*result, error) {
 	if len(r.Form["match[]"]) == 0 {
 		return nil, badData(errors.New("no match[] parameter provided"))
 	}
+	// Unlike requests for labels, this one names the parameter in errors.
+	if _, err := h.matchersOf(r); err != nil {
+		return nil, invalid("match[]", err)
+	}
 	s, leave, err := h.selection(r)
 	if err != nil {
 		return nil, err
@@ -160,6 +164,9 @@ func (h *Handler) series(r *http.Request) (*result, error) {
 		if err := found.Err(); err != nil {
 			return nil, executed(err)
 		}
+	}
+	if len(s.sets) > 1 {
+		slices.SortFunc(list, labels.Compare)
 	}
 	if s.limit > 0 && len(list) > s.limit {
 		list = list[:s.limit]

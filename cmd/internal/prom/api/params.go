@@ -102,11 +102,11 @@ func exprOf(r *http.Request) (string, error) {
 func (h *Handler) matchersOf(r *http.Request) ([][]*labels.Matcher, error) {
 	list := r.Form["match[]"]
 	if len(list) > MaxMatchers {
-		return nil, invalid("match[]", fmt.Errorf("there are %d, more than %d", len(list), MaxMatchers))
+		return nil, badData(fmt.Errorf("there are %d match[] parameters, more than %d", len(list), MaxMatchers))
 	}
 	for _, s := range list {
 		if len(s) > MaxExpr {
-			return nil, invalid("match[]", fmt.Errorf("the selector has %d bytes, more than %d", len(s), MaxExpr))
+			return nil, badData(fmt.Errorf("the selector has %d bytes, more than %d", len(s), MaxExpr))
 		}
 	}
 	sets, err := h.parser.ParseMetricSelectors(list)
