@@ -75,6 +75,8 @@ type Handler struct {
 	parser parser.Parser
 	room   chan struct{} // for requests for labels and series
 	reads  chan struct{} // for remote read
+	bodies budget
+	held   budget // samples of results
 }
 
 // New returns a Handler.
@@ -91,6 +93,7 @@ func New(cfg Config) *Handler {
 		h.engine = store.NewEngine(cfg.Engine)
 	}
 	h.room, h.reads = make(chan struct{}, MaxConcurrent), make(chan struct{}, MaxReads)
+	h.bodies.max, h.held.max = MaxBodies, heldResults*int64(cfg.Engine.MaxSamples)
 	if cfg.Live != nil {
 		h.data = store.Both(cfg.Store, cfg.Live)
 	}
@@ -211,6 +214,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, &failure{"bad_data", http.StatusMethodNotAllowed, errors.New("method not allowed")})
 		return
 	}
+	give, err := h.takeBody(r, MaxForm)
+	if err != nil {
+		h.fail(w, err)
+		return
+	}
+	defer give()
 	if r.Body != nil {
 		r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
 	}

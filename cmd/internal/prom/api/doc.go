@@ -9,7 +9,8 @@
 //
 // # Limits
 //
-// Requests are bounded by [MaxForm], [MaxExpr], [MaxNesting], [MaxMatchers] and [MaxPoints], queries also by [store.EngineConfig]. Other
-// requests for series and labels share a limit of [MaxConcurrent] at once, and have the time limit of queries. Remote
-// read has the limits [MaxReads], [MaxReadRequest], [MaxReadQueries] and [MaxReadSamples].
+// Requests are bounded by [MaxForm], [MaxExpr], [MaxNesting], [MaxRegexp], [MaxCaptures], [MaxMatchers] and [MaxPoints], queries also by
+// [store.EngineConfig]. Other requests for series and labels share a limit of [MaxConcurrent] at once, and have the time limit of
+// queries. Remote read has the limits [MaxReads], [MaxReadRequest], [MaxReadQueries] and [MaxReadSamples]. The bodies of all open
+// requests have at most [MaxBodies] bytes.
 package api

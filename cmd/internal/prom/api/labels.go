@@ -40,8 +40,8 @@ type selection struct {
 	limit      int
 }
 
-// selection reads the common parameters. The caller calls leave if there is no error.
-func (h *Handler) selection(r *http.Request) (*selection, func(), error) {
+// selection reads the common parameters. Errors of match[] pass through a function. The caller calls leave if there is no error.
+func (h *Handler) selection(r *http.Request, ofMatch func(error) error) (*selection, func(), error) {
 	s := &selection{}
 	var err error
 	if s.limit, err = limitOf(r); err != nil {
@@ -56,12 +56,13 @@ func (h *Handler) selection(r *http.Request) (*selection, func(), error) {
 		return nil, nil, err
 	}
 	s.start, s.end = start.UnixMilli(), end.UnixMilli()
-	if s.sets, err = h.matchersOf(r); err != nil {
-		return nil, nil, err
-	}
 	ctx, leave, err := h.enter(r, h.room)
 	if err != nil {
 		return nil, nil, err
+	}
+	if s.sets, err = h.matchersOf(r); err != nil {
+		leave()
+		return nil, nil, ofMatch(err)
 	}
 	s.ctx = ctx
 	if s.Querier, err = h.data.Querier(s.start, s.end); err != nil {
@@ -102,7 +103,7 @@ func (s *selection) strings(f func(matchers ...*labels.Matcher) ([]string, annot
 
 // labelNames is the endpoint labels.
 func (h *Handler) labelNames(r *http.Request) (*result, error) {
-	s, leave, err := h.selection(r)
+	s, leave, err := h.selection(r, func(err error) error { return err })
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (h *Handler) labelValues(r *http.Request, name string) (*result, error) {
 	if name == "" || !utf8.ValidString(name) {
 		return nil, badData(fmt.Errorf("invalid label name: %q", name))
 	}
-	s, leave, err := h.selection(r)
+	s, leave, err := h.selection(r, func(err error) error { return err })
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +137,7 @@ func (h *Handler) series(r *http.Request) (*result, error) {
 		return nil, badData(errors.New("no match[] parameter provided"))
 	}
 	// Unlike requests for labels, this one names the parameter in errors.
-	if _, err := h.matchersOf(r); err != nil {
-		return nil, invalid("match[]", err)
-	}
-	s, leave, err := h.selection(r)
+	s, leave, err := h.selection(r, func(err error) error { return invalid("match[]", err) })
 	if err != nil {
 		return nil, err
 	}

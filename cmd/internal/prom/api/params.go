@@ -10,8 +10,6 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-
-	"github.com/go-pcp/pcp/cmd/internal/prom/store"
 )
 
 // Limits of times, which in milliseconds fit into 64 bits. Prometheus has the same.
@@ -89,11 +87,8 @@ func limitOf(r *http.Request) (int, error) {
 // exprOf returns the expression of a request.
 func exprOf(r *http.Request) (string, error) {
 	expr := r.Form.Get("query")
-	if len(expr) > MaxExpr {
-		return "", invalid("query", fmt.Errorf("the expression has %d bytes, more than %d", len(expr), MaxExpr))
-	}
-	if !store.Flat(expr) {
-		return "", invalid("query", fmt.Errorf("the expression has more than %d operators and parentheses", MaxNesting))
+	if err := checkExpr(expr); err != nil {
+		return "", invalid("query", err)
 	}
 	return expr, nil
 }
@@ -105,8 +100,8 @@ func (h *Handler) matchersOf(r *http.Request) ([][]*labels.Matcher, error) {
 		return nil, badData(fmt.Errorf("there are %d match[] parameters, more than %d", len(list), MaxMatchers))
 	}
 	for _, s := range list {
-		if len(s) > MaxExpr {
-			return nil, badData(fmt.Errorf("the selector has %d bytes, more than %d", len(s), MaxExpr))
+		if err := checkExpr(s); err != nil {
+			return nil, badData(err)
 		}
 	}
 	sets, err := h.parser.ParseMetricSelectors(list)

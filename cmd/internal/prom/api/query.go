@@ -16,7 +16,7 @@ var errTruncated = errors.New("results truncated due to limit")
 
 // prepare returns the context and options of a query.
 func (h *Handler) prepare(r *http.Request) (context.Context, context.CancelFunc, promql.QueryOpts, error) {
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), h.cfg.Engine.Timeout) // also of the time in the queue
 	if text := r.Form.Get("timeout"); text != "" {
 		d, err := parseDuration(text)
 		if err != nil {
@@ -24,7 +24,7 @@ func (h *Handler) prepare(r *http.Request) (context.Context, context.CancelFunc,
 			return nil, nil, nil, invalid("timeout", err)
 		}
 		cancel()
-		ctx, cancel = context.WithTimeout(r.Context(), d)
+		ctx, cancel = context.WithTimeout(r.Context(), min(d, h.cfg.Engine.Timeout))
 	}
 	var lookback time.Duration
 	if text := r.Form.Get("lookback_delta"); text != "" {
@@ -103,6 +103,12 @@ func (h *Handler) run(r *http.Request, limit int, begin func(context.Context, pr
 	if err != nil {
 		return nil, invalid("query", err)
 	}
+	if s, ok := q.Statement().(*parser.EvalStmt); ok {
+		if err := checkSteps(s, h.cfg.Engine.MaxSamples); err != nil {
+			q.Close()
+			return nil, executed(err)
+		}
+	}
 	res := q.Exec(ctx)
 	if res.Err != nil {
 		q.Close()
@@ -112,7 +118,12 @@ func (h *Handler) run(r *http.Request, limit int, begin func(context.Context, pr
 	if limit > 0 {
 		value, notes = truncate(value, notes, limit)
 	}
-	return &result{data: &outcome{value, q.Close}, notes: notes, expr: expr}, nil
+	n := points(value)
+	if !h.held.take(n) {
+		q.Close()
+		return nil, &failure{"unavailable", http.StatusServiceUnavailable, errors.New("the results of open queries have too many samples")}
+	}
+	return &result{data: &outcome{value, func() { q.Close(); h.held.give(n) }}, notes: notes, expr: expr}, nil
 }
 
 // truncate returns the first series of a value.
@@ -143,6 +154,11 @@ func (h *Handler) queryExemplars(r *http.Request) (*result, error) {
 	if end.Before(start) {
 		return nil, badData(errors.New("end timestamp must not be before start timestamp"))
 	}
+	_, leave, err := h.enter(r, h.room)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if _, err := h.parse(r); err != nil {
 		return nil, err
 	}
@@ -164,20 +180,25 @@ func (h *Handler) parse(r *http.Request) (parser.Expr, error) {
 
 // formatQuery is the endpoint format_query.
 func (h *Handler) formatQuery(r *http.Request) (*result, error) {
-	expr, err := h.parse(r)
-	if err != nil {
-		return nil, err
-	}
 	_, leave, err := h.enter(r, h.room) // it takes a second for the deepest nesting
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	expr, err := h.parse(r)
+	if err != nil {
+		return nil, err
+	}
 	return &result{data: expr.Pretty(0)}, nil
 }
 
 // parseQuery is the endpoint parse_query.
 func (h *Handler) parseQuery(r *http.Request) (*result, error) {
+	_, leave, err := h.enter(r, h.room)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	expr, err := h.parse(r)
 	if err != nil {
 		return nil, err

@@ -59,10 +59,13 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) {
 	}
 	status := http.StatusInternalServerError
 	var e *readError
+	var f *failure
 	var canceled promql.ErrQueryCanceled
 	switch {
 	case errors.As(err, &e):
 		status = e.status
+	case errors.As(err, &f):
+		status = f.status
 	case errors.As(err, &canceled), errors.Is(err, context.Canceled):
 		status = statusClosed
 	case errors.Is(err, context.DeadlineExceeded):
@@ -87,7 +90,12 @@ func (b *begun) Write(p []byte) (int, error) {
 func (b *begun) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
-	req, err := readBody(http.MaxBytesReader(w, r.Body, MaxReadRequest))
+	give, err := h.takeBody(r, MaxReadRequest)
+	if err != nil {
+		return err
+	}
+	defer give()
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxReadRequest))
 	if err != nil {
 		return &readError{http.StatusBadRequest, err}
 	}
@@ -96,6 +104,10 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
+	req, err := decodeBody(b)
+	if err != nil {
+		return &readError{http.StatusBadRequest, err}
+	}
 	var to readWriter = &rawWriter{w: w}
 	if req.streamed {
 		to = &streamWriter{w: w}
@@ -108,12 +120,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
 	return to.end()
 }
 
-// readBody reads, decompresses and decodes a request.
-func readBody(r io.Reader) (*readRequest, error) {
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
+// decodeBody decompresses and decodes a request.
+func decodeBody(b []byte) (*readRequest, error) {
 	n, err := s2.DecodedLen(b)
 	if err != nil {
 		return nil, fmt.Errorf("the request is not compressed by snappy: %w", err)

@@ -180,6 +180,11 @@ func decodeMatcher(b []byte) (*labels.Matcher, error) {
 	case len(value) > MaxExpr:
 		return nil, fmt.Errorf("the matcher has %d bytes, more than %d", len(value), MaxExpr)
 	}
+	if kind >= 2 {
+		if err := checkRegexp(value); err != nil {
+			return nil, err
+		}
+	}
 	return labels.NewMatcher(matchTypes[kind], name, value)
 }
 

@@ -12,12 +12,12 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Defaults of an EngineConfig.
+// Defaults of an EngineConfig, and the step of subqueries.
 const (
 	DefaultTimeout    = 2 * time.Minute // of a query, as in Prometheus
 	DefaultLookback   = 5 * time.Minute // time for which a value is current, as in Prometheus
 	DefaultConcurrent = 4               // queries at once; Prometheus has 20
-	subqueryStep      = time.Minute     // of a subquery without a step, as in Prometheus
+	SubqueryStep      = time.Minute     // of a subquery without a step, as in Prometheus
 )
 
 // An EngineConfig configures an engine. Zero fields mean the defaults.
@@ -54,7 +54,7 @@ func NewEngine(cfg EngineConfig) *promql.Engine {
 		Timeout:                  cfg.Timeout,
 		LookbackDelta:            cfg.Lookback,
 		ActiveQueryTracker:       tracker(make(chan struct{}, cfg.Concurrent)),
-		NoStepSubqueryIntervalFn: func(int64) int64 { return subqueryStep.Milliseconds() },
+		NoStepSubqueryIntervalFn: func(int64) int64 { return SubqueryStep.Milliseconds() },
 		EnableAtModifier:         true,
 		EnableNegativeOffset:     true,
 		Parser:                   NewParser(),

@@ -294,8 +294,11 @@ func newWish(matchers []*labels.Matcher, f func(lset labels.Labels, t int64, v f
 func (l *Live) each(ctx context.Context, wishes ...wish) error {
 	return l.with(ctx, func() error {
 		list, err := l.find(ctx, func(name string) bool {
-			return slices.ContainsFunc(wishes, func(w wish) bool { return w.match(name) })
+			return ctx.Err() == nil && slices.ContainsFunc(wishes, func(w wish) bool { return w.match(name) })
 		})
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil || len(list) == 0 {
 			return err
 		}

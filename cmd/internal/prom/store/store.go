@@ -138,8 +138,12 @@ func (q *querier) metrics(ctx context.Context, matchers []*labels.Matcher) ([]*m
 	match, rest := nameMatcher(matchers)
 	ids, err := q.s.src.Select(ctx, series.Matcher{
 		Field: series.MetricName,
-		Match: func(name string) bool { return match(names.Metric(name)) },
+		// A comparison may take milliseconds.
+		Match: func(name string) bool { return ctx.Err() == nil && match(names.Metric(name)) },
 	})
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -205,8 +209,8 @@ func (q *querier) describe(ctx context.Context, m *metric, matchers []*labels.Ma
 	}
 	// The number of an instance may have been another one at other times.
 	return slices.ContainsFunc(m.insts, func(in instance) bool {
-		return matches(m.labels(&b, &in, in.Inst), matchers, names.InstanceNumber)
-	}), nil
+		return ctx.Err() != nil || matches(m.labels(&b, &in, in.Inst), matchers, names.InstanceNumber)
+	}), ctx.Err()
 }
 
 // instances returns all instances that the domain of a metric has ever had.
@@ -304,6 +308,9 @@ func (q *querier) all(ctx context.Context, matchers []*labels.Matcher, start, en
 			continue
 		}
 		for i := range m.insts {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			l := m.labels(&b, &m.insts[i], m.insts[i].Inst)
 			if !matches(l, matchers, "") {
 				continue
