@@ -14,24 +14,23 @@ func StartWith(cmd *exec.Cmd, sig syscall.Signal) error {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
 	cmd.SysProcAttr.Pdeathsig = sig
-	startThread()
 	err := make(chan error)
-	starts <- func() { err <- cmd.Start() }
+	starts() <- func() { err <- cmd.Start() }
 	return <-err
 }
 
-// starts is the work of the one thread that starts processes: the kernel sends the signal when the
+// starts returns the work of the one thread that starts processes: the kernel sends the signal when the
 // thread ends that started the process, and threads that changed their user or name space end
 // before the test does.
-var starts = make(chan func())
-
-var startThread = sync.OnceFunc(func() {
+var starts = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
 	go func() {
 		runtime.LockOSThread() // for good
-		for start := range starts {
+		for start := range work {
 			start()
 		}
 	}()
+	return work
 })
 
 // leadGroup has a process lead its own group.
