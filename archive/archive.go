@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed"
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/debugname"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // An Archive is one archive, opened for reading. It is safe for concurrent
@@ -66,7 +66,7 @@ type Options struct {
 	later   bool                                    // the volumes are read when they are needed
 	mem     *compressed.Memory                      // nil for one of its own
 	meta    *Meta                                   // for the metadata, nil for a new one
-	readDir func(dir string) ([]fs.DirEntry, error) // nil: os.ReadDir
+	readDir func(dir string) ([]fs.DirEntry, error) // nil: storage.ReadDir
 }
 
 // Open opens the archive that path names: its base name, or that of any of its
@@ -104,12 +104,12 @@ func (a *Archive) find(o Options, path string) (parts, error) {
 	}
 	readDir := o.readDir
 	if readDir == nil {
-		readDir = os.ReadDir
+		readDir = storage.ReadDir
 	}
 	var p parts
 	entries, err := readDir(dir)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) && isURL(path) {
+		if errors.Is(err, fs.ErrNotExist) && isURL(path) && !storage.Remote(path) {
 			return p, &urlError{err}
 		}
 		return p, err
@@ -128,7 +128,7 @@ func (a *Archive) find(o Options, path string) (parts, error) {
 			}
 		}
 	}
-	a.path = filepath.Join(dir, base)
+	a.path = storage.Join(dir, base)
 	if dir == "./" {
 		a.path = dir + base
 	}
@@ -142,12 +142,12 @@ func (a *Archive) find(o Options, path string) (parts, error) {
 			continue
 		}
 		exists = true
-		a.traceFile(filepath.Join(dir, e.Name()))
+		a.traceFile(storage.Join(dir, e.Name()))
 		switch part {
 		case "meta":
-			p.meta = filepath.Join(dir, e.Name())
+			p.meta = storage.Join(dir, e.Name())
 		case "index":
-			p.index = filepath.Join(dir, e.Name())
+			p.index = storage.Join(dir, e.Name())
 		default:
 			if n, err := strconv.Atoi(part); err == nil && n <= MaxVolumes {
 				a.vols = append(a.vols, n)
@@ -439,7 +439,7 @@ func (a *Archive) begun(v *volume, n int64) bool {
 		if later <= v.number {
 			continue
 		}
-		fi, err := os.Stat(a.path + "." + strconv.Itoa(later))
+		fi, err := storage.Stat(a.path + "." + strconv.Itoa(later))
 		if err != nil || fi.Size() >= whole || a.indexed(later) > fi.Size() {
 			return false
 		}

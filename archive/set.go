@@ -3,10 +3,10 @@ package archive
 import (
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/internal/compressed"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // OpenAll opens archives that are replayed as one. They share one Meta, into which
@@ -43,7 +43,7 @@ func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
 		if list, ok := listings[dir]; ok {
 			return list, nil
 		}
-		list, err := os.ReadDir(dir)
+		list, err := storage.ReadDir(dir)
 		if err == nil {
 			listings[dir] = list
 		}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // Options configures how archives are opened and replayed.
@@ -111,7 +110,7 @@ func expand(spec string) (paths []string, listed bool, err error) {
 		if rest == "" {
 			more = false // as in C a comma may end the list
 		}
-		entries, err := os.ReadDir(name)
+		entries, err := storage.ReadDir(name)
 		if err != nil || name == "" {
 			paths = append(paths, name)
 			continue
@@ -123,7 +122,7 @@ func expand(spec string) (paths []string, listed bool, err error) {
 		for _, e := range entries {
 			if base, part, ok := archive.BaseName(e.Name()); ok && part == "meta" && base != last {
 				last = base
-				if path := filepath.Join(name, base); has[base] {
+				if path := storage.Join(name, base); has[base] {
 					list = append(list, path)
 				} else {
 					empty = append(empty, path)

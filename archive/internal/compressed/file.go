@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // A source is the contents of a file.
@@ -47,11 +48,11 @@ func SplitSuffix(name string) (rest, suffix string) {
 // Find returns the name under which path exists, with the suffix of a
 // compressed file if there is no plain one.
 func Find(path string) string {
-	if _, err := os.Stat(path); err == nil {
+	if _, err := storage.Stat(path); err == nil {
 		return path
 	}
 	for _, s := range suffixes {
-		if _, err := os.Stat(path + s); err == nil {
+		if _, err := storage.Stat(path + s); err == nil {
 			return path + s
 		}
 	}
@@ -85,7 +86,7 @@ func (m *Memory) alloc(n int) []byte {
 type File struct {
 	src  source
 	path string
-	file *os.File // the file on the disk
+	file storage.File
 }
 
 // Open opens a file. Path may lack the suffix of a compressed one.
@@ -113,9 +114,12 @@ func (m *Memory) Open(path string) (*File, error) {
 	return &File{s, path, f}, nil
 }
 
-// openRegular opens a file for reading. It does not wait for the writer of a FIFO: for a
+// openRegular opens a file for reading, on the disk or in a store. It does not wait for the writer of a FIFO: for a
 // FIFO, a directory or a device the error is fs.ErrInvalid.
-func openRegular(path string) (*os.File, error) {
+func openRegular(path string) (storage.File, error) {
+	if s, ok := storage.Of(path); ok {
+		return s.Open(path)
+	}
 	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
 		return nil, err
@@ -151,11 +155,13 @@ func (e *notFileError) Unwrap() error { return -pcp.Error(syscall.EINVAL) }
 // Name returns the path of the file, with its suffix.
 func (f *File) Name() string { return f.path }
 
-// Descriptor returns the number of the open file, -1 if it is closed.
+// Descriptor returns the number of the open file, -1 if it is closed or not on the disk.
 func (f *File) Descriptor() int {
 	fd := -1
-	if c, err := f.file.SyscallConn(); err == nil {
-		c.Control(func(n uintptr) { fd = int(n) })
+	if f, ok := f.file.(*os.File); ok {
+		if c, err := f.SyscallConn(); err == nil {
+			c.Control(func(n uintptr) { fd = int(n) })
+		}
 	}
 	return fd
 }
@@ -176,7 +182,7 @@ func (f *File) Size() (int64, error) { return f.src.Size() }
 // Close closes the file.
 func (f *File) Close() error { return f.src.Close() }
 
-type plainFile struct{ *os.File }
+type plainFile struct{ storage.File }
 
 func (f plainFile) Size() (int64, error) {
 	st, err := f.Stat()

@@ -2,10 +2,10 @@ package compressed
 
 import (
 	"fmt"
-	"os"
 	"syscall"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // A compressed file that is expanded as a whole may take expandFree bytes, and if
@@ -40,7 +40,7 @@ func (e *LimitError) NotInC() {}
 func (e *LimitError) Unwrap() error { return -pcp.Error(syscall.EFBIG) }
 
 // expandLimit returns the limit for a file, as the error for longer contents.
-func expandLimit(f *os.File, suffix string) (*LimitError, error) {
+func expandLimit(f storage.File, suffix string) (*LimitError, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err

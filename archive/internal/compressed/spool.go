@@ -17,11 +17,12 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // expand returns the contents of a compressed file. If it succeeds, f belongs
 // to the source.
-func (m *Memory) expand(f *os.File, suffix string) (source, error) {
+func (m *Memory) expand(f storage.File, suffix string) (source, error) {
 	total := int64(-1)
 	limit, err := expandLimit(f, suffix)
 	if err != nil {

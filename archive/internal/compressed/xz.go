@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"sync"
+
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // xzBlockLimit is the maximum expanded length of blocks that are expanded as
@@ -29,7 +31,7 @@ const xzRun = 1 << 20
 // the rest of the block and the next ones are decoded meanwhile.
 type xzFile struct {
 	*xzIndex
-	file *os.File
+	file storage.File
 	mem  *Memory
 	most int // blocks in memory
 	jobs int // goroutines
@@ -60,7 +62,7 @@ type xzHeld struct {
 	stop  bool // the decoding ahead is no longer wanted
 }
 
-func newXZ(f *os.File, index *xzIndex, mem *Memory) *xzFile {
+func newXZ(f storage.File, index *xzIndex, mem *Memory) *xzFile {
 	x := &xzFile{xzIndex: index, file: f, mem: mem, trimmed: -1, most: 2, jobs: min(2, runtime.GOMAXPROCS(0))}
 	if n := index.largest(); n > 0 {
 		x.most = int(min(xzBlocksMost, max(2, xzMemory/n)))

@@ -85,6 +85,8 @@ var floors = map[string]int{
 	"internal/sasl":                   1,
 	"internal/ctext":                  -1, // below the vocabulary, which reads text too
 	"cmd/internal/exposition":         1,
+	"internal/storage":                0,
+	"cmd/internal/objects":            1, // stores for the readers of archives
 	"cmd/internal/prom":               5, // answers from the series of pmproxy
 	"cmd/internal/prom/names":         0, // a mapping
 	"cmd/internal/prom/remote":        1, // a protocol
