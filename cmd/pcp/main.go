@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-pcp/pcp/cmd/internal/objects"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/version"
 )
@@ -19,6 +20,7 @@ func main() { os.Exit(run()) }
 // run finds the command by the name of the program or its first argument,
 // and returns its exit status.
 func run() int {
+	objects.Register(os.Getenv)
 	table := commands()
 	env := &cli.Env{
 		Name: filepath.Base(os.Args[0]), Program: os.Args[0], Args: os.Args[1:],

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // Command is "pcp archive".
@@ -41,7 +42,7 @@ func archives(args []string) (list []string, err error) {
 		args = []string{"."}
 	}
 	for _, arg := range args {
-		st, err := os.Stat(arg)
+		st, err := storage.Stat(arg)
 		if err != nil || !st.IsDir() {
 			list = append(list, arg)
 			continue
@@ -59,9 +60,9 @@ func archives(args []string) (list []string, err error) {
 	return slices.DeleteFunc(list, func(path string) bool {
 		key := path
 		if base, _, ok := archive.BaseName(filepath.Base(path)); ok {
-			key = filepath.Join(filepath.Dir(path), base)
+			key = storage.Join(storage.Dir(path), base)
 		}
-		key = filepath.Clean(key)
+		key = storage.Clean(key)
 		again := seen[key]
 		seen[key] = true
 		return again
@@ -87,6 +88,9 @@ func unreadable(path string) error {
 		return nil // reported elsewhere
 	}
 	for _, name := range files.All() {
+		if storage.Remote(name) {
+			continue
+		}
 		if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
 			continue // opening a FIFO would wait for a writer
 		}
@@ -103,7 +107,7 @@ func unreadable(path string) error {
 
 // directory returns the base names of the archives in a directory.
 func directory(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := storage.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +132,14 @@ func directory(dir string) ([]string, error) {
 
 // directories returns the archives in the subdirectories of a directory.
 func directories(dir string) (list []string, err error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := storage.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
 		sub := join(dir, e.Name())
 		// A subdirectory may be a link to another disk.
-		if st, err := os.Stat(sub); err != nil || !st.IsDir() {
+		if st, err := storage.Stat(sub); err != nil || !st.IsDir() {
 			continue
 		}
 		in, err := directory(sub)

@@ -3,7 +3,6 @@ package archivecmd
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/storage"
 	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/pcptime"
 )
@@ -110,7 +110,7 @@ func look(path string) (*entry, error) {
 	e.Volumes = len(files.Volumes)
 	var suffixes []string
 	for _, p := range files.All() {
-		if st, err := os.Stat(p); err == nil {
+		if st, err := storage.Stat(p); err == nil {
 			e.Size += st.Size()
 		}
 		name := filepath.Base(p)

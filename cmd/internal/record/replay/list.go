@@ -2,7 +2,6 @@ package replay
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // A summary describes a directory of archives.
@@ -64,7 +64,7 @@ func summarize(paths []string) *summary {
 		}
 		s.archives++
 		for _, name := range files.All() {
-			if st, err := os.Stat(name); err == nil {
+			if st, err := storage.Stat(name); err == nil {
 				s.size += st.Size()
 			}
 		}
@@ -82,7 +82,7 @@ func summarize(paths []string) *summary {
 		a.Close()
 	}
 	if s.host == "-" && len(paths) > 0 {
-		s.host = filepath.Base(filepath.Dir(paths[0]))
+		s.host = filepath.Base(storage.Dir(paths[0]))
 	}
 	return s
 }

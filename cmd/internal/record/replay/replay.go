@@ -18,6 +18,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/internal/storage"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -214,7 +215,7 @@ func find(dirs []string, name string) string {
 			return dir
 		}
 	}
-	if st, err := os.Stat(name); err == nil && st.IsDir() {
+	if st, err := storage.Stat(name); err == nil && st.IsDir() {
 		return name
 	}
 	if _, err := archive.FindFiles(name); err == nil && name != "" {
@@ -340,14 +341,14 @@ func recorded(env *cli.Env) []string {
 
 // archivesIn returns the archives in a directory, by name.
 func archivesIn(dir string) []string {
-	entries, err := os.ReadDir(dir)
+	entries, err := storage.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
 	var list []string
 	for _, e := range entries {
 		if base, part, ok := archive.BaseName(e.Name()); ok && part == "meta" {
-			list = append(list, filepath.Join(dir, base))
+			list = append(list, storage.Join(dir, base))
 		}
 	}
 	slices.Sort(list)

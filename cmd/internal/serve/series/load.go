@@ -13,6 +13,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/query"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // remember adds the archive or directory that --load was given to a list. For an archive it counts
@@ -26,7 +27,7 @@ func (p *options) remember(list recorded.List, arg string) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
+	info, err := storage.Stat(path)
 	if err == nil && info.IsDir() {
 		return list.Add(path)
 	}
@@ -83,6 +84,16 @@ func loadName(arg string) (string, error) {
 
 // loadPath returns the absolute path of an archive or directory, which must exist.
 func loadPath(name string) (string, error) {
+	if storage.Remote(name) {
+		name = storage.Clean(name)
+		if _, err := storage.Stat(name); err == nil {
+			return name, nil
+		}
+		if _, err := archive.FindFiles(name); err != nil {
+			return "", mistake(fmt.Sprintf("cannot open archive %q: %s", name, cli.ErrText(err)))
+		}
+		return name, nil
+	}
 	path, err := filepath.Abs(name)
 	if err != nil {
 		return "", err

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/storage"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -240,7 +240,7 @@ func (o *Options) CannotOpen(path string, err error) int {
 // WhyNoArchive returns the message for an archive that cannot be opened, with a path as given.
 func (o *Options) WhyNoArchive(path string, err error) string {
 	o.env.Advise(nil)
-	st, statErr := os.Stat(path)
+	st, statErr := storage.Stat(path)
 	none := o.nothingRecorded(path, err)
 	switch {
 	case none != "":

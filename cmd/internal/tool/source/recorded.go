@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // NothingRecorded returns a message that there are no archives of this host yet, and how
@@ -21,11 +22,11 @@ func NothingRecorded(env *cli.Env) string {
 func (o *Options) nothingRecorded(path string, err error) string {
 	own := o.OwnArchive()
 	other := filepath.Join(o.env.Config().Get("PCP_LOG_DIR"), "pmlogger", filepath.Base(own)) // as pcp-atop does
-	path = filepath.Clean(path)
-	if path == other || filepath.Dir(path) == other {
+	path = storage.Clean(path)
+	if path == other || storage.Dir(path) == other {
 		own = other
 	}
-	if !errors.Is(err, fs.ErrNotExist) || path != own && filepath.Dir(path) != own {
+	if !errors.Is(err, fs.ErrNotExist) || path != own && storage.Dir(path) != own {
 		return ""
 	}
 	if dir, err := o.env.StateDir(); err == nil {

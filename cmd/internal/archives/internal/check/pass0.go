@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // split finds the directory and the base name of the archive as pmlogcheck
@@ -21,7 +21,7 @@ func (c *Checker) split() {
 	c.dir, c.base = dirName(c.Path), path.Base(c.Path)
 	if i := strings.LastIndexByte(c.base, '.'); i >= 0 {
 		digit := i+1 < len(c.base) && c.base[i+1] >= '0' && c.base[i+1] <= '9'
-		if _, err := os.Stat(c.Path); err == nil || !digit {
+		if _, err := storage.Stat(c.Path); err == nil || !digit {
 			if b, _, ok := archive.BaseName(c.base); ok {
 				c.base = b
 			}
@@ -75,12 +75,10 @@ func dirName(p string) string {
 // files returns the files of the archive, in the order of the directory.
 func (c *Checker) files() []string {
 	c.tracef(1, "Scanning for components of archive \"%s\"\n", c.Path)
-	d, err := os.Open(c.dir)
+	names, err := namesIn(c.dir)
 	if err != nil {
 		return nil
 	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1) // an incomplete list is fine
 	c.tracef(3, "archbasename=\"%s\" len=%d\n", c.base, len(c.base))
 	if c.Verbose >= 3 {
 		names = append([]string{".", ".."}, names...)
@@ -102,6 +100,25 @@ func (c *Checker) files() []string {
 	return list
 }
 
+// namesIn returns the names of the files in a directory, in its own order. An incomplete list is fine.
+func namesIn(dir string) ([]string, error) {
+	if storage.Remote(dir) {
+		entries, err := storage.ReadDir(dir)
+		names := make([]string, len(entries))
+		for i := range entries {
+			names[i] = entries[i].Name()
+		}
+		return names, err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	return names, nil
+}
+
 // pass0 checks each file, and whether the necessary files exist.
 func (c *Checker) pass0() bool {
 	list := c.files()
@@ -110,7 +127,7 @@ func (c *Checker) pass0() bool {
 		return false
 	}
 	for _, name := range list {
-		if st, err := os.Stat(filepath.Join(c.dir, name)); err == nil {
+		if st, err := storage.Stat(storage.Join(c.dir, name)); err == nil {
 			c.total += st.Size()
 			if _, part, _ := archive.BaseName(name); part != "meta" && part != "index" && !c.MetaOnly {
 				c.total += st.Size() // pass 3 reads it once more

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // found describes the files of an archive in a directory.
@@ -27,6 +27,17 @@ func stamp(path string, info fs.FileInfo) string {
 	return filepath.Base(path) + " " + strconv.FormatInt(info.Size(), 10) + " " + strconv.FormatInt(info.ModTime().UnixNano(), 10)
 }
 
+// absolute returns the absolute path of a directory. An address of a store is absolute.
+func absolute(dir string) (string, error) {
+	if storage.Remote(dir) {
+		return storage.Clean(dir), nil
+	}
+	return filepath.Abs(dir)
+}
+
+// depth returns the number of directories above a path.
+func depth(path string) int { return strings.Count(storage.Clean(path), string(filepath.Separator)) }
+
 // list returns the archives below the directories, by the paths of their base names. It also returns
 // the directories that exist but cannot be read.
 func (s *Store) list(ctx context.Context) (all map[string]*found, unread []string, err error) {
@@ -35,13 +46,13 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 	dirs := s.cfg.Dirs
 	if s.cfg.More != nil {
 		for _, dir := range s.cfg.More() {
-			if abs, err := filepath.Abs(dir); err == nil && !slices.Contains(dirs, abs) {
+			if abs, err := absolute(dir); err == nil && !slices.Contains(dirs, abs) {
 				dirs = append(slices.Clip(dirs), abs)
 			}
 		}
 	}
 	for _, dir := range dirs {
-		info, statErr := os.Stat(dir)
+		info, statErr := storage.Stat(dir)
 		if statErr != nil && !errors.Is(statErr, fs.ErrNotExist) {
 			s.warnOnce(dir, statErr)
 			unread = append(unread, dir)
@@ -51,19 +62,19 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 		if statErr != nil || !info.IsDir() {
 			// It may be the base name of an archive, or one of its files.
 			base := filepath.Base(dir)
-			s.watch.add(filepath.Dir(dir))
-			parent, err := os.ReadDir(filepath.Dir(dir))
+			s.watch.add(storage.Dir(dir))
+			parent, err := storage.ReadDir(storage.Dir(dir))
 			if err != nil {
 				continue
 			}
 			if name, _, ok := archive.BaseName(base); ok && statErr == nil {
 				base = name
 			}
-			s.listFiles(filepath.Dir(dir), parent, base, all)
+			s.listFiles(storage.Dir(dir), parent, base, all)
 			continue
 		}
-		root := strings.Count(filepath.Clean(dir), string(filepath.Separator))
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		root := depth(dir)
+		err := storage.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if ctxErr := ctx.Err(); ctxErr != nil {
 				return ctxErr
 			}
@@ -78,11 +89,11 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 			if !d.IsDir() {
 				return nil
 			}
-			if strings.Count(filepath.Clean(path), string(filepath.Separator))-root > maxDepth {
+			if depth(path)-root > maxDepth {
 				return fs.SkipDir
 			}
 			s.watch.add(path)
-			files, err := os.ReadDir(path)
+			files, err := storage.ReadDir(path)
 			if err != nil {
 				return nil // WalkDir reports it too
 			}
@@ -117,11 +128,11 @@ func (s *Store) listFiles(dir string, files []fs.DirEntry, only string, all map[
 		if !ok || only != "" && base != only {
 			continue
 		}
-		info, err := os.Stat(filepath.Join(dir, f.Name()))
+		info, err := storage.Stat(storage.Join(dir, f.Name()))
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		path := filepath.Join(dir, base)
+		path := storage.Join(dir, base)
 		a := all[path]
 		if a == nil {
 			a = &found{}
@@ -244,12 +255,12 @@ func (s *Store) changed(was *arch, c *catalog) (bool, error) {
 
 // same reports whether the files of an archive are unchanged since they were listed.
 func (s *Store) same(path string, f *found) bool {
-	files, err := os.ReadDir(filepath.Dir(path))
+	files, err := storage.ReadDir(storage.Dir(path))
 	if err != nil {
 		return false
 	}
 	all := map[string]*found{}
-	s.listFiles(filepath.Dir(path), files, filepath.Base(path), all)
+	s.listFiles(storage.Dir(path), files, filepath.Base(path), all)
 	now := all[path]
 	return now != nil && *now == *f
 }

@@ -116,7 +116,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.cfg.MaxOpen = DefaultOpen
 	}
 	for i, dir := range cfg.Dirs {
-		abs, err := filepath.Abs(dir)
+		abs, err := absolute(dir)
 		if err != nil {
 			return nil, err
 		}
