@@ -52,7 +52,7 @@ func TestHostOverview(t *testing.T) {
 	disks := has("query", url.Values{"query": {"disk_dev_read"}})
 	for _, expr := range exprs {
 		if strings.Contains(expr, "disk_dev") && !disks {
-			continue // this machine has none
+			continue // this machine does not have it
 		}
 		if !has("query_range", url.Values{"query": {expr}, "start": {fmt.Sprint(now - 300)}, "end": {fmt.Sprint(now)}, "step": {"5"}}) {
 			t.Errorf("%s: the panel is empty", expr)
