@@ -9,8 +9,17 @@ import (
 
 // AppendSeries appends a name with labels, and a space.
 func AppendSeries(b []byte, name string, sets []pcp.LabelSet, own *pcp.LabelSet, inst int32, instName string) []byte {
+	return appendSeries(b, name, names.Merge(sets, own, inst, instName, names.Label))
+}
+
+// AppendBucket is AppendSeries for a bucket of a histogram with an upper bound.
+func AppendBucket(b []byte, name string, sets []pcp.LabelSet, bound string) []byte {
+	list := names.Merge(sets, nil, pcp.InNull, "", names.Label)
+	return appendSeries(b, name, names.Set(list, names.Bound, names.Quote(bound)))
+}
+
+func appendSeries(b []byte, name string, list []names.Pair) []byte {
 	b = append(b, name...)
-	list := names.Merge(sets, own, inst, instName, names.Label)
 	if len(list) == 0 {
 		return append(b, ' ')
 	}

@@ -638,6 +638,68 @@ func TestScrape(t *testing.T) {
 	}
 }
 
+// TestScrapeHistogram reads the text of metrics whose instances are ranges.
+func TestScrapeHistogram(t *testing.T) {
+	ranges := &pmda.InDom{Serial: 1, Instances: []pcp.Instance{{Inst: 0, Name: "0-1"}, {Inst: 1, Name: "2-3"}, {Inst: 2, Name: "4-7"}}}
+	value := func(inst int32, _ int) (pcp.Value, error) { return pcp.Uint64Value(uint64(10 + inst)), nil }
+	metric := func(item int, name string, indom *pmda.InDom) pmda.Metric {
+		return pmda.Metric{Name: name, Item: item, Type: pcp.TypeU64, Sem: pcp.SemCounter, InDom: indom, OneLine: "help of " + name, Value: value}
+	}
+	a, err := pmda.NewTable(pmda.Config{Name: "runq", Domain: 401, Metrics: []pmda.Metric{
+		metric(0, "runq.latency", ranges), metric(1, "runq.taken", ranges), metric(2, "runq.taken_bucket", nil),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serve(t, Config{Open: func(context.Context, string) (*pmapi.Context, error) {
+		return pmapi.OpenLocal(pmapi.LocalAgent{Name: "runq", Domain: 401, Agent: a})
+	}})
+	labels := regexp.MustCompile(`(agent|domainname|machineid|hostname|groupid|userid)="[^"]*",?`)
+	get := func(path string) string {
+		t.Helper()
+		w := do(h, stranger, "GET", path, "")
+		if w.Code != 200 {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		return strings.ReplaceAll(labels.ReplaceAllString(w.Body.String(), ""), ",}", "}")
+	}
+	const want = `# PCP5 runq.latency 401.0.0 u64 401.1 counter none
+# HELP runq_latency help of runq.latency
+# TYPE runq_latency counter
+runq_latency{instname="0-1",instid="0"} 10
+runq_latency{instname="2-3",instid="1"} 11
+runq_latency{instname="4-7",instid="2"} 12
+# HELP runq_latency_bucket help of runq.latency
+# TYPE runq_latency_bucket counter
+runq_latency_bucket{le="1"} 10
+runq_latency_bucket{le="3"} 21
+runq_latency_bucket{le="7"} 33
+runq_latency_bucket{le="+Inf"} 33
+# HELP runq_latency_count help of runq.latency
+# TYPE runq_latency_count counter
+runq_latency_count{} 33
+`
+	for range 2 {
+		if got := get("/metrics?names=runq.latency"); got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	}
+	ranges.Instances = append(ranges.Instances, pcp.Instance{Inst: 3, Name: "8-15"})
+	if got := get("/metrics?names=runq.latency"); !strings.Contains(got, "{le=\"15\"} 46\n") || !strings.Contains(got, "{le=\"+Inf\"} 46\n") {
+		t.Errorf("after a new range:\n%s", got)
+	}
+	for _, path := range []string{"/metrics", "/metrics?times=true"} {
+		w := do(h, stranger, "GET", path, "")
+		checkText(t, path, w.Body.Bytes())
+		if !strings.Contains(w.Body.String(), "\nrunq_taken_bucket{") || strings.Contains(w.Body.String(), "\nrunq_taken_count") {
+			t.Errorf("%s: a histogram has the name of a metric:\n%s", path, w.Body)
+		}
+	}
+	if got := get("/pmapi/_metrics?names=runq.latency"); strings.Contains(got, "bucket") {
+		t.Errorf("the old form has a histogram:\n%s", got)
+	}
+}
+
 // checkText checks that a text is valid for Prometheus: each series appears once, after the only type line of its
 // metric.
 func checkText(t *testing.T, path string, text []byte) {

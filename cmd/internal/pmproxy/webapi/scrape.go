@@ -2,6 +2,7 @@ package webapi
 
 import (
 	"context"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -44,6 +45,7 @@ type instances struct {
 	at    time.Time
 	names map[int32]string
 	own   map[int32]*pcp.LabelSet
+	hist  *names.Histogram // nil if they are not buckets
 }
 
 // A scrapePlan is a prepared scrape of a list of metrics, with the text that is the same for each scrape.
@@ -73,6 +75,11 @@ type scrapeName struct {
 	line  string // text before the value of a metric without instances
 	lines []scrapeLine
 	of    *instances // the instances for which lines was made
+
+	histogram bool             // no metric has the names of the series of a histogram of this one
+	hist      *names.Histogram // the histogram for which buckets was made
+	buckets   []string         // text before the values of its series
+	counts    []float64
 }
 
 // matches reports whether lines fit the values.
@@ -261,6 +268,12 @@ func (r *request) scrapePlan(ctx context.Context, l *link, k *known, list string
 			p.entries = append(p.entries, e)
 		}
 	}
+	for i := range p.entries {
+		for j := range p.entries[i].names {
+			n := &p.entries[i].names[j]
+			n.histogram = form == asText && !taken[n.name+names.BucketSuffix] && !taken[n.name+names.CountSuffix]
+		}
+	}
 	return p, nil
 }
 
@@ -278,14 +291,19 @@ func newScrapeName(m *metric, name, out string, form format) scrapeName {
 	} else {
 		b = append(b, "# PCP5 "+name+" "+d.PMID.String()+" "+exposition.TypeName(d.Type)+" "+d.InDom.String()+" "+d.Sem.String()+" "+unitsName(d.Units)+"\n"...)
 	}
-	if a.oneline != "" {
+	n.head = string(appendComments(b, out, m))
+	n.line = string(exposition.AppendSeries(nil, out, a.sets, nil, pcp.InNull, ""))
+	return n
+}
+
+// appendComments appends the lines HELP and TYPE.
+func appendComments(b []byte, out string, m *metric) []byte {
+	if a := m.knows(); a.oneline != "" {
 		b = append(b, "# HELP "+out+" "...)
 		b = exposition.AppendHelp(b, a.oneline)
 		b = append(b, '\n')
 	}
-	n.head = string(append(b, "# TYPE "+out+" "+names.Type(d)+"\n"...))
-	n.line = string(exposition.AppendSeries(nil, out, a.sets, nil, pcp.InNull, ""))
-	return n
+	return append(b, "# TYPE "+out+" "+names.Type(&m.desc)+"\n"...)
 }
 
 // join is plan.join for scrapes.
@@ -397,12 +415,39 @@ func (p *scrapePlan) append(ctx context.Context, b []byte, l *link, k *known) ([
 			if p.form == asTelem {
 				b = append(b, "]}}"...)
 			}
+			if in != nil && in.hist != nil && n.histogram {
+				b = n.appendHistogram(b, e.m, in, vs.Values, end)
+			}
 		}
 	}
 	if p.form == asTelem {
 		b = append(b, "]}]}]}\r\n"...)
 	}
 	return b, nil
+}
+
+// appendHistogram appends the series of the histogram whose buckets are the instances of a metric.
+func (n *scrapeName) appendHistogram(b []byte, m *metric, in *instances, values []pcp.Value, end []byte) []byte {
+	if n.hist != in.hist {
+		n.hist, n.buckets = in.hist, n.buckets[:0]
+		a := m.knows()
+		for _, le := range in.hist.Bounds {
+			n.buckets = append(n.buckets, string(exposition.AppendBucket(nil, n.name+names.BucketSuffix, a.sets, le)))
+		}
+		n.buckets[0] = string(appendComments(nil, n.name+names.BucketSuffix, m)) + n.buckets[0]
+		n.buckets = append(n.buckets, string(exposition.AppendSeries(appendComments(nil, n.name+names.CountSuffix, m), n.name+names.CountSuffix, a.sets, nil, pcp.InNull, "")))
+	}
+	n.counts = n.hist.Start(n.counts)
+	for _, v := range values {
+		n.hist.Add(n.counts, in.names[v.Inst], v.Double())
+	}
+	n.hist.Cumulate(n.counts)
+	for i, line := range n.buckets {
+		b = append(b, line...)
+		b = exposition.AppendFloat(b, n.counts[min(i, len(n.counts)-1)], pcp.TypeDouble)
+		b = append(append(b, end...), '\n')
+	}
+	return b
 }
 
 // appendInstances appends the samples of a metric's instances. It caches the text before their values for the
@@ -534,6 +579,7 @@ func (k *known) instancesOf(ctx context.Context, l *link, indom pcp.InDom, value
 	for _, i := range list {
 		made.names[i.Inst] = i.Name
 	}
+	made.hist = names.NewHistogram(maps.Values(made.names))
 	for _, v := range values {
 		if _, ok := made.names[v.Inst]; !ok {
 			made.names[v.Inst] = "" // gone: do not request it again at once

@@ -31,6 +31,7 @@ type reader struct {
 	metrics map[pcp.PMID]*metric
 	plans   [archive.MaxLayouts + 1][]*metric // of the sets of a record, by layout
 	taken   map[string]bool                   // names of families
+	all     map[string]bool                   // names that the metrics of the archive have in Prometheus, once they are needed
 	indoms  map[pcp.InDom]*indom
 	live    map[string]*series // by key
 	dead    []*series          // those of live whose end is marked
@@ -67,6 +68,9 @@ type metric struct {
 	version  int              // of its labels and names
 	list     []*member        // the instances of the last set, in its order
 	all      map[int32]*member
+
+	histogram []*remote.Family // of the buckets and the count, if it may be a histogram
+	buckets   *buckets         // nil if the instances are not buckets
 }
 
 // A member is an instance of a metric that has values.
@@ -275,6 +279,9 @@ func (r *reader) set(m *metric, rec *archive.Record, set *archive.Set, at int64)
 	default:
 		one = true
 	}
+	if m.buckets != nil {
+		m.buckets.counts = m.buckets.Start(m.buckets.counts)
+	}
 	for j, b := range m.list {
 		if b.series == nil {
 			continue
@@ -295,11 +302,17 @@ func (r *reader) set(m *metric, rec *archive.Record, set *archive.Set, at int64)
 		if b.last != at {
 			b.gap, b.last = at-b.last, at
 		}
+		if m.buckets != nil {
+			m.buckets.Add(m.buckets.counts, b.name, v)
+		}
 		bits := remote.Number(v)
 		r.put(b.series, at, bits)
 		for _, s := range b.more {
 			r.put(s, at, bits)
 		}
+	}
+	if m.buckets != nil {
+		r.putHistogram(m.buckets, at)
 	}
 }
 
@@ -373,6 +386,7 @@ func (m *metric) same(pairs []byte) bool {
 func (r *reader) arrange(m *metric, rec *archive.Record, pairs []byte, at int64) {
 	m.list = m.list[:0]
 	sets := []pcp.LabelSet(nil)
+	defer func() { r.histogram(m, func() []pcp.LabelSet { return r.labels(m.desc, rec.Time) }, at) }()
 	for ; len(pairs) >= 8; pairs = pairs[8:] {
 		inst := int32(binary.BigEndian.Uint32(pairs))
 		if m.in == nil {
@@ -561,6 +575,7 @@ func (r *reader) mark(at int64) {
 	for _, id := range ids {
 		m := r.metrics[id]
 		r.drop(m, slices.Collect(maps.Keys(m.all)), at)
+		r.endHistogram(m, at)
 		m.list = m.list[:0]
 	}
 }
@@ -602,6 +617,7 @@ func (r *reader) metric(id pcp.PMID) *metric {
 	}
 	if d.InDom != pcp.InDomNull {
 		m.in = r.indom(d.InDom)
+		m.histogram = r.histogramFamilies(m.families[0])
 	}
 	r.metrics[id] = m
 	return m

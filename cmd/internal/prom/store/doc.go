@@ -17,6 +17,11 @@
 // if the pause between their values is longer than three intervals. Without marker, a value is current for the look-back
 // time of the engine.
 //
+// # Histograms
+//
+// A metric whose instances are ranges, as those of a histogram of the kernel, has in addition to their series those of a classic histogram: see
+// names.NewHistogram.
+//
 // # Limits
 //
 // [DefaultMaxSamples] limits the samples that a query may load. Requests for labels and series read metadata only: a series exists in a window

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -49,6 +50,7 @@ var _ storage.Queryable = (*Live)(nil)
 type known struct {
 	since   time.Time
 	leaves  []string
+	proms   map[string]bool        // their names in Prometheus
 	metrics map[string]*liveMetric // by PCP's name; nil elements are not numeric or not there
 	labels  map[level][]pcp.LabelSet
 	res     pcp.Result
@@ -148,7 +150,10 @@ func (l *Live) find(ctx context.Context, match func(string) bool) ([]*liveMetric
 			leaves = append(leaves, name)
 		}
 		slices.Sort(leaves)
-		l.leaves = leaves
+		l.leaves, l.proms = leaves, make(map[string]bool, len(leaves))
+		for _, name := range leaves {
+			l.proms[names.Metric(name)] = true
+		}
 	}
 	var wanted, missing []string
 	taken := map[string]bool{}
@@ -253,6 +258,7 @@ func (l *Live) labelsOf(ctx context.Context, lv level) ([]pcp.LabelSet, error) {
 type liveDomain struct {
 	names map[int32]string
 	own   map[int32]*pcp.LabelSet
+	hist  *names.Histogram // nil if instances are not buckets
 }
 
 // domain requests the instances of a domain.
@@ -265,6 +271,7 @@ func (l *Live) domain(ctx context.Context, indom pcp.InDom) (*liveDomain, error)
 	for _, in := range list {
 		d.names[in.Inst] = in.Name
 	}
+	d.hist = names.NewHistogram(maps.Values(d.names))
 	sets, err := l.c.Labels(ctx, pcp.LabelInstances, uint32(indom))
 	if lost(err) {
 		return nil, err
@@ -294,7 +301,7 @@ func newWish(matchers []*labels.Matcher, f func(lset labels.Labels, t int64, v f
 func (l *Live) each(ctx context.Context, wishes ...wish) error {
 	return l.with(ctx, func() error {
 		list, err := l.find(ctx, func(name string) bool {
-			return ctx.Err() == nil && slices.ContainsFunc(wishes, func(w wish) bool { return w.match(name) })
+			return ctx.Err() == nil && slices.ContainsFunc(wishes, func(w wish) bool { return w.match(name) || matchesHistogram(w.match, name) })
 		})
 		if err == nil {
 			err = ctx.Err()
@@ -340,6 +347,14 @@ func (l *Live) each(ctx context.Context, wishes ...wish) error {
 			if err := m.grant(mine, vs.Values, d, t); err != nil {
 				return err
 			}
+			if d == nil || !l.bucketed(m, d) {
+				continue
+			}
+			for _, w := range wishes {
+				if err := m.grantHistogram(w, vs.Values, d, t); err != nil {
+					return err
+				}
+			}
 		}
 		return nil
 	})
@@ -370,6 +385,31 @@ func (m *liveMetric) grant(wishes []wish, values []pcp.Value, d *liveDomain, t i
 		}
 	}
 	return nil
+}
+
+// bucketed reports whether a metric is also a histogram. A metric that has the name of one of its series comes before it.
+func (l *Live) bucketed(m *liveMetric, d *liveDomain) bool {
+	return d.hist != nil && !l.proms[m.prom+names.BucketSuffix] && !l.proms[m.prom+names.CountSuffix]
+}
+
+// grantHistogram calls the function of a wish with the series of a histogram.
+func (m *liveMetric) grantHistogram(w wish, values []pcp.Value, d *liveDomain, t int64) error {
+	buckets, count := w.match(m.prom+names.BucketSuffix), w.match(m.prom+names.CountSuffix)
+	if !buckets && !count {
+		return nil
+	}
+	counts := d.hist.Start(nil)
+	for _, v := range values {
+		d.hist.Add(counts, d.names[v.Inst], v.Double())
+	}
+	d.hist.Cumulate(counts)
+	above := names.Merge(m.sets, nil, pcp.InNull, "", names.Label)
+	return eachBucket(m.prom, d.hist, above, buckets, count, func(lset labels.Labels, bucket int) error {
+		if !matches(lset, w.rest, "") {
+			return nil
+		}
+		return w.f(lset, t, counts[bucket])
+	})
 }
 
 // A liveQuerier answers a query with current values.
@@ -452,7 +492,12 @@ func (q *liveQuerier) LabelValues(ctx context.Context, name string, hints *stora
 			for _, m := range list {
 				set[m.prom] = struct{}{}
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			return q.l.histograms(ctx, list, func(m *liveMetric) {
+				set[m.prom+names.BucketSuffix], set[m.prom+names.CountSuffix] = struct{}{}, struct{}{}
+			})
 		})
 		return limited(set, hints), nil, err
 	}
@@ -490,11 +535,34 @@ func Both(archives storage.Queryable, live *Live) storage.Queryable {
 	})
 }
 
+// histograms calls f with the metrics in a list that are also histograms.
+func (l *Live) histograms(ctx context.Context, list []*liveMetric, f func(m *liveMetric)) error {
+	domains := map[pcp.InDom]*liveDomain{}
+	for _, m := range list {
+		if m.desc.InDom == pcp.InDomNull {
+			continue
+		}
+		d := domains[m.desc.InDom]
+		if d == nil {
+			var err error
+			if d, err = l.domain(ctx, m.desc.InDom); err != nil {
+				return err
+			}
+			domains[m.desc.InDom] = d
+		}
+		if l.bucketed(m, d) {
+			f(m)
+		}
+	}
+	return nil
+}
+
 // Metadata returns the descriptions of metrics by their names in Prometheus: of the one with a name, or of all if name is "".
 func (l *Live) Metadata(ctx context.Context, name string) (map[string][]Metadata, error) {
 	all := map[string][]Metadata{}
 	err := l.with(ctx, func() error {
-		list, err := l.find(ctx, func(prom string) bool { return name == "" || prom == name })
+		wanted := func(prom string) bool { return name == "" || prom == name }
+		list, err := l.find(ctx, func(prom string) bool { return wanted(prom) || matchesHistogram(wanted, prom) })
 		if err != nil {
 			return err
 		}
@@ -517,6 +585,12 @@ func (l *Live) Metadata(ctx context.Context, name string) (map[string][]Metadata
 			}
 			l.c.Rest()
 		}
+		if err := l.histograms(ctx, list, func(m *liveMetric) {
+			all[m.prom+names.BucketSuffix], all[m.prom+names.CountSuffix] = all[m.prom], all[m.prom]
+		}); err != nil {
+			return err
+		}
+		maps.DeleteFunc(all, func(prom string, _ []Metadata) bool { return !wanted(prom) })
 		return nil
 	})
 	return all, err

@@ -35,11 +35,16 @@ func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{rooms: &pmda.InDom{Serial: 1}}
 	h.set("kitchen", "hall")
+	waits := &pmda.InDom{Serial: 2, Instances: []pcp.Instance{{Inst: 0, Name: "0-1"}, {Inst: 1, Name: "2-3"}, {Inst: 2, Name: "4-7"}, {Inst: 3, Name: "8-15"}}}
 	value := func(inst int32, _ int) (pcp.Value, error) { return pcp.DoubleValue(float64(20 + inst)), nil }
+	wait := func(inst int32, _ int) (pcp.Value, error) { return pcp.Uint64Value([]uint64{2, 0, 5, 1}[inst]), nil }
 	table, err := pmda.NewTable(pmda.Config{Name: "house", Domain: 400, Metrics: []pmda.Metric{
 		{Name: "house.temperature", Type: pcp.TypeDouble, Sem: pcp.SemInstant, InDom: h.rooms, OneLine: "degrees Celsius", Value: value},
 		{Name: "house.humidity", Item: 1, Type: pcp.TypeDouble, Sem: pcp.SemInstant, InDom: h.rooms, Value: value},
 		{Name: "house.doors", Item: 2, Type: pcp.TypeU32, Sem: pcp.SemCounter, Value: func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(3), nil }},
+		{Name: "house.wait", Item: 4, Type: pcp.TypeU64, Sem: pcp.SemCounter, InDom: waits, OneLine: "waiting time", Value: wait},
+		{Name: "house.taken", Item: 5, Type: pcp.TypeU64, Sem: pcp.SemCounter, InDom: waits, Value: wait},
+		{Name: "house.taken_count", Item: 6, Type: pcp.TypeU32, Sem: pcp.SemInstant, Value: func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(9), nil }},
 		{Name: "house.owner", Item: 3, Type: pcp.TypeString, Sem: pcp.SemDiscrete, Value: func(int32, int) (pcp.Value, error) { return pcp.StringValue("me"), nil }},
 	}})
 	if err != nil {
@@ -105,8 +110,8 @@ func TestLive(t *testing.T) {
 	f("sum(house_temperature)", "{} => 41", 1, 1)
 	f(`sum(house_temperature{instname="hall"})`, "{} => 21", 1, 1)
 	f("sum(house_temperature) + sum(house_humidity) - sum(house_doors)", "{} => 79", 1, 3)
-	f(`sum(house_temperature) + sum(house_temperature{instname="hall"}) + sum({__name__=~"house_t.*"})`, "{} => 103", 1, 1)
-	f(`count({__name__=~"house_.+"})`, "{} => 5", 1, 3)
+	f(`sum(house_temperature) + sum(house_temperature{instname="hall"}) + sum({__name__=~"house_te.*"})`, "{} => 103", 1, 1)
+	f(`count({__name__=~"house_[^tw].+|house_temp.*"})`, "{} => 5", 1, 3)
 	f("sum(house_temperature offset 1h)", "", 0, 0)
 	f("sum(house_temperature) + sum(house_temperature offset 1h)", "", 1, 1)
 	f("house_owner", "", 0, 0)
@@ -117,11 +122,47 @@ func TestLive(t *testing.T) {
 	}
 	defer q.Close()
 	got, _, err := q.LabelValues(context.Background(), "__name__", nil, labels.MustNewMatcher(labels.MatchRegexp, "__name__", "house.*"))
-	if have := strings.Join(got, " "); err != nil || have != "house_doors house_humidity house_temperature" {
+	if have := strings.Join(got, " "); err != nil || have != "house_doors house_humidity house_taken house_taken_count house_temperature house_wait house_wait_bucket house_wait_count" {
 		t.Errorf("names: %s, %v", have, err)
 	}
 	all, err := l.Metadata(context.Background(), "house_temperature")
 	if m := all["house_temperature"]; err != nil || len(all) != 1 || len(m) != 1 || m[0].Type != "gauge" || m[0].Help != "degrees Celsius" {
+		t.Errorf("metadata: %v, %v", all, err)
+	}
+}
+
+// TestLiveHistogram reads a metric whose instances are ranges.
+func TestLiveHistogram(t *testing.T) {
+	h := newHouse(t)
+	l := h.live(t, nil)
+	f := func(expr, want string) {
+		t.Helper()
+		got, _, _ := strings.Cut(query(t, l, expr, time.Now().Unix()+1), " @[")
+		if got != want {
+			t.Errorf("%s: %s, want %s", expr, got, want)
+		}
+	}
+	f("sum(house_wait)", "{} => 8")
+	f(`sum by (le) (house_wait_bucket{le="+Inf"})`, `{le="+Inf"} => 8`)
+	f(`sum(house_wait_bucket{le="3"})`, "{} => 2")
+	f(`sum(house_wait_bucket{le="7"})`, "{} => 7")
+	f("sum(house_wait_count)", "{} => 8")
+	f("sum(histogram_quantile(0.5, house_wait_bucket))", "{} => 4.6")
+	f("count(house_taken_bucket)", "")
+	f("sum(house_taken_count)", "{} => 9")
+	f("count(house_temperature_bucket)", "")
+	f(`count({__name__=~"house_wait.*"})`, "{} => 10")
+	now := time.Now().UnixMilli()
+	q, err := l.Querier(now, now+1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := q.LabelValues(context.Background(), "le", nil)
+	if have := strings.Join(got, " "); err != nil || have != "+Inf 1 15 3 7" {
+		t.Errorf("bounds: %s, %v", have, err)
+	}
+	all, err := l.Metadata(context.Background(), "house_wait_bucket")
+	if m := all["house_wait_bucket"]; err != nil || len(all) != 1 || len(m) != 1 || m[0].Type != "counter" || m[0].Help != "waiting time" {
 		t.Errorf("metadata: %v, %v", all, err)
 	}
 }

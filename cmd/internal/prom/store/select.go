@@ -36,6 +36,9 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 		})
 	} else {
 		err = q.load(ctx, b, matchers)
+		if err == nil {
+			err = q.loadHistograms(ctx, b, matchers)
+		}
 	}
 	if err != nil {
 		return storage.ErrSeriesSet(err)

@@ -289,6 +289,14 @@ func (q *querier) within(ctx context.Context, list []*metric, start, end int64) 
 
 // all calls f with the labels of each series that existed between two times in milliseconds and that matchers match.
 func (q *querier) all(ctx context.Context, matchers []*labels.Matcher, start, end int64, f func(labels.Labels) error) error {
+	if err := q.allInstances(ctx, matchers, start, end, f); err != nil {
+		return err
+	}
+	return q.allHistograms(ctx, matchers, start, end, f)
+}
+
+// allInstances is all for the series of instances, and of metrics without instances.
+func (q *querier) allInstances(ctx context.Context, matchers []*labels.Matcher, start, end int64, f func(labels.Labels) error) error {
 	list, err := q.metrics(ctx, matchers)
 	if err != nil {
 		return err
@@ -336,7 +344,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 	switch {
 	case name == names.NameLabel && len(matchers) == 0:
 		err = q.metricNames(ctx, set)
-	case name == names.InstanceName || name == names.InstanceNumber || len(matchers) > 0 || !q.unbounded():
+	case name == names.InstanceName || name == names.InstanceNumber || name == names.Bound || len(matchers) > 0 || !q.unbounded():
 		err = q.all(ctx, matchers, q.mint, q.maxt, func(l labels.Labels) error {
 			if v := l.Get(name); v != "" {
 				set[v] = struct{}{}
@@ -375,7 +383,10 @@ func (q *querier) metricNames(ctx context.Context, set map[string]struct{}) erro
 			set[names.Metric(m.Name)] = struct{}{}
 		}
 	}
-	return nil
+	return q.allHistograms(ctx, nil, q.mint, q.maxt, func(l labels.Labels) error {
+		set[l.Get(names.NameLabel)] = struct{}{}
+		return nil
+	})
 }
 
 // recordedValues adds the values of a label that PCP has too.
@@ -428,6 +439,11 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, mat
 	} else if len(list) > 0 {
 		set[names.NameLabel] = struct{}{}
 	}
+	if list, err := q.histograms(ctx, func(string) bool { return true }); err != nil {
+		return nil, nil, err
+	} else if len(list) > 0 {
+		set[names.Bound] = struct{}{}
+	}
 	return limited(set, hints), nil, nil
 }
 
@@ -474,6 +490,14 @@ func (s *Store) Metadata(ctx context.Context, name string) (map[string][]Metadat
 		if !slices.Contains(all[prom], one) {
 			all[prom] = append(all[prom], one)
 		}
+	}
+	q := &querier{s: s}
+	list, err := q.histograms(ctx, func(n string) bool { return name == "" || n == name })
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range list {
+		h.describes(all, name, Metadata{Type: names.Type(&h.Desc), Unit: names.Unit(h.Desc.Units)})
 	}
 	return all, nil
 }

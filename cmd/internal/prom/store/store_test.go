@@ -319,6 +319,73 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// TestHistogram reads a metric whose instances are the ranges of a histogram.
+func TestHistogram(t *testing.T) {
+	d := gauge()
+	d.Sem = pcp.SemCounter
+	f := newFixture("bcc.runq.latency", d)
+	f.at(1000, "0-1", 0, "2-3", 0)
+	f.at(1010, "0-1", 10, "2-3", 20, "4-7", 10)
+	f.at(1020, "0-1", 20, "2-3", 40, "4-7", 30, "8-15", 10)
+	f.AppendSample(series.Sample{Series: f.id, Time: pcp.Timestamp{Sec: 1025}, Gap: true})
+	f.at(1030, "2-3", 5)
+	other := newFixture("x", d)
+	other.at(1000, "0-1", 3, "other", 4)
+	s := store.New(f, store.Config{})
+	check := func(expr string, at int64, want string) {
+		t.Helper()
+		if got, _, _ := strings.Cut(query(t, s, expr, at), " @["); got != want {
+			t.Errorf("%s at %d: %s, want %s", expr, at, got, want)
+		}
+	}
+	check(`bcc_runq_latency_bucket{le="3"}`, 1010, `{__name__="bcc_runq_latency_bucket", agent="linux", hostname="www", le="3"} => 30`)
+	check(`bcc_runq_latency_bucket{le="+Inf"}`, 1020, `{__name__="bcc_runq_latency_bucket", agent="linux", hostname="www", le="+Inf"} => 100`)
+	check("bcc_runq_latency_count", 1020, `{__name__="bcc_runq_latency_count", agent="linux", hostname="www"} => 100`)
+	check("count(bcc_runq_latency_bucket)", 1010, "{} => 5")
+	check("count(bcc_runq_latency)", 1010, "{} => 3")
+	check("sum(histogram_quantile(0.5, bcc_runq_latency_bucket))", 1020, "{} => 2.5")
+	check("round(sum(histogram_quantile(0.8, rate(bcc_runq_latency_bucket[30s]))), 0.001)", 1020, "{} => 5.667")
+	check("bcc_runq_latency_count", 1026, "") // after a mark record
+	check("sum(bcc_runq_latency_count)", 1030, "{} => 5")
+	check(`count({__name__=~"bcc_.*"})`, 1020, "{} => 10")
+	check("x_count", 1000, "")
+	s = store.New(other, store.Config{})
+	check("x_count", 1000, "")
+	check("count(x)", 1000, "{} => 2")
+
+	s = store.New(f, store.Config{})
+	ctx := context.Background()
+	for _, c := range []struct {
+		start, end  int64
+		names, list string
+	}{
+		{0, 1 << 40, "bcc_runq_latency bcc_runq_latency_bucket bcc_runq_latency_count", "+Inf 1 15 3 7"},
+		{1000, 1005, "bcc_runq_latency bcc_runq_latency_bucket bcc_runq_latency_count", "+Inf 1 15 3 7"},
+		{900, 950, "", ""},
+	} {
+		q, err := s.Querier(c.start*1000, c.end*1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := q.LabelValues(ctx, "__name__", nil)
+		if have := strings.Join(got, " "); err != nil || have != c.names {
+			t.Errorf("names from %d to %d: %s, %v, want %s", c.start, c.end, have, err, c.names)
+		}
+		got, _, err = q.LabelValues(ctx, "le", nil)
+		if have := strings.Join(got, " "); err != nil || have != c.list {
+			t.Errorf("bounds from %d to %d: %s, %v, want %s", c.start, c.end, have, err, c.list)
+		}
+		got, _, err = q.LabelNames(ctx, nil)
+		if err != nil || strings.Contains(strings.Join(got, " ")+" ", "le ") != (c.list != "") {
+			t.Errorf("labels from %d to %d: %v, %v", c.start, c.end, got, err)
+		}
+	}
+	all, err := s.Metadata(ctx, "bcc_runq_latency_bucket")
+	if m := all["bcc_runq_latency_bucket"]; err != nil || len(all) != 1 || len(m) != 1 || m[0].Type != "counter" {
+		t.Errorf("metadata: %v, %v", all, err)
+	}
+}
+
 // TestLimit loads too many samples.
 func TestLimit(t *testing.T) {
 	f := newFixture("a.b", gauge())
