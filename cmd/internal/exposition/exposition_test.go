@@ -30,9 +30,6 @@ func TestSeries(t *testing.T) {
 	if want := `disk_dev_read{hostname="a\"b",n="4",instname="sd\na",instid="3"} `; got != want {
 		t.Errorf("series %s, want %s", got, want)
 	}
-	if got := string(AppendHelp(nil, "one\\two\nthree")); got != `one\\two\nthree` {
-		t.Errorf("help %s", got)
-	}
 }
 
 // TestOTLP writes a document with values that are not JSON numbers.

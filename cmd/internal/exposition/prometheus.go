@@ -1,8 +1,6 @@
 package exposition
 
 import (
-	"strings"
-
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/prom/names"
 )
@@ -42,22 +40,6 @@ func appendLabelValue(b []byte, s string) []byte {
 		switch c := s[i]; c {
 		case '\\', '"':
 			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, `\n`...)
-		default:
-			b = append(b, c)
-		}
-	}
-	return b
-}
-
-// AppendHelp appends a text with line ends and backslashes escaped.
-func AppendHelp(b []byte, s string) []byte {
-	s = strings.ToValidUTF8(s, "\ufffd")
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '\\':
-			b = append(b, `\\`...)
 		case '\n':
 			b = append(b, `\n`...)
 		default:

@@ -150,8 +150,7 @@ func (x *openMetrics) header(b []byte, m *metric, d *described) []byte {
 	if !x.noComment {
 		b = fmt.Appendf(b, "# PCP5 %s %s %s %s %s %s\n", d.name, m.Desc.PMID, exposition.TypeName(m.Desc.Type), m.Desc.InDom, m.Desc.Sem, m.Desc.Units)
 	}
-	b = fmt.Appendf(b, "# TYPE %s %s\n# HELP %s ", d.name, names.Type(&m.Desc), d.name)
-	return append(exposition.AppendHelp(b, d.help), '\n')
+	return names.AppendHelp(names.AppendType(b, d.name, &m.Desc), d.name, d.help)
 }
 
 // line is the series of a value, and a blank.

@@ -299,11 +299,9 @@ func newScrapeName(m *metric, name, out string, form format) scrapeName {
 // appendComments appends the lines HELP and TYPE.
 func appendComments(b []byte, out string, m *metric) []byte {
 	if a := m.knows(); a.oneline != "" {
-		b = append(b, "# HELP "+out+" "...)
-		b = exposition.AppendHelp(b, a.oneline)
-		b = append(b, '\n')
+		b = names.AppendHelp(b, out, a.oneline)
 	}
-	return append(b, "# TYPE "+out+" "+names.Type(&m.desc)+"\n"...)
+	return names.AppendType(b, out, &m.desc)
 }
 
 // join is plan.join for scrapes.

@@ -1,4 +1,4 @@
-// Package names maps the metrics of PCP to those of Prometheus: names, labels, types and units.
+// Package names maps the metrics of PCP to those of Prometheus: names, labels, types, units, help texts and histograms.
 //
 //	names.Metric("disk.dev.read")            // disk_dev_read
 //	names.Type(desc)                         // counter

@@ -50,6 +50,15 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+func TestComments(t *testing.T) {
+	if got, want := string(AppendHelp(nil, "a_b", "one\\two\nthree\xff")), "# HELP a_b one\\\\two\\nthree\ufffd\n"; got != want {
+		t.Errorf("AppendHelp: %q, want %q", got, want)
+	}
+	if got, want := string(AppendType([]byte("x"), "a_b", &pcp.Desc{Sem: pcp.SemCounter})), "x# TYPE a_b counter\n"; got != want {
+		t.Errorf("AppendType: %q, want %q", got, want)
+	}
+}
+
 func TestKinds(t *testing.T) {
 	f := func(d pcp.Desc, kind string, numeric bool) {
 		t.Helper()

@@ -604,7 +604,7 @@ func (r *reader) metric(id pcp.PMID) *metric {
 	m = &metric{desc: d, all: make(map[int32]*member), version: -1}
 	help, _ := r.meta.Text(pcp.TextPMID|pcp.TextOneLine, uint32(id)) // not every metric has a text
 	for _, name := range r.meta.Names(id) {
-		f := &remote.Family{Name: names.Metric(name), Counter: names.Type(&d) == "counter", Help: strings.ToValidUTF8(help, "\ufffd"), Unit: names.Unit(d.Units)}
+		f := &remote.Family{Name: names.Metric(name), Counter: names.Type(&d) == "counter", Help: names.Help(help), Unit: names.Unit(d.Units)}
 		if r.taken[f.Name] {
 			r.left.Collisions++
 			continue

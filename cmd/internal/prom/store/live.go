@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -581,7 +580,7 @@ func (l *Live) Metadata(ctx context.Context, name string) (map[string][]Metadata
 				if lost(err) {
 					return err
 				}
-				all[m.prom] = []Metadata{{names.Type(&m.desc), strings.TrimSpace(text), names.Unit(m.desc.Units)}}
+				all[m.prom] = []Metadata{{names.Type(&m.desc), names.Help(text), names.Unit(m.desc.Units)}}
 			}
 			l.c.Rest()
 		}
