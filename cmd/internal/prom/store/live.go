@@ -237,7 +237,7 @@ func (l *Live) labelsOf(ctx context.Context, lv level) ([]pcp.LabelSet, error) {
 	if lost(err) || ctx.Err() != nil {
 		return nil, err
 	}
-	sets = slices.DeleteFunc(sets, func(s pcp.LabelSet) bool { return s.Err != 0 || len(s.Index) == 0 })
+	sets = intrinsic(sets)
 	if lv.kind == pcp.LabelContext && len(sets) == 0 {
 		name, err := l.c.HostName(ctx)
 		if err != nil {
@@ -251,6 +251,30 @@ func (l *Live) labelsOf(ctx context.Context, lv level) ([]pcp.LabelSet, error) {
 		l.labels[lv] = sets
 	}
 	return sets, nil
+}
+
+// intrinsic returns the sets without optional labels, and without sets that are then empty. Archives do not have optional labels, and the series of
+// a collector are to be the same: a client that the collector knows has its user as such a label, for example.
+func intrinsic(sets []pcp.LabelSet) []pcp.LabelSet {
+	var list []pcp.LabelSet
+	for _, s := range sets {
+		if s.Err != 0 {
+			continue
+		}
+		if slices.ContainsFunc(s.Index, func(l pcp.LabelIndex) bool { return l.Flags&pcp.LabelOptional != 0 }) {
+			inst := s.Inst
+			kept, err := pcp.MergeLabels([]pcp.LabelSet{s}, func(l pcp.Label) bool { return l.Flags&pcp.LabelOptional == 0 })
+			if err != nil {
+				continue
+			}
+			s = kept
+			s.Inst = inst
+		}
+		if len(s.Index) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // A liveDomain has the instances of a domain.
@@ -275,10 +299,9 @@ func (l *Live) domain(ctx context.Context, indom pcp.InDom) (*liveDomain, error)
 	if lost(err) {
 		return nil, err
 	}
+	sets = intrinsic(sets)
 	for i := range sets {
-		if sets[i].Err == 0 && len(sets[i].Index) > 0 {
-			d.own[sets[i].Inst] = &sets[i]
-		}
+		d.own[sets[i].Inst] = &sets[i]
 	}
 	return d, nil
 }

@@ -280,6 +280,28 @@ func TestBoth(t *testing.T) {
 	}
 }
 
+// TestLiveIntrinsic checks that series have no optional labels, which archives lack: the notes of an agent, and the user of a local context.
+func TestLiveIntrinsic(t *testing.T) {
+	doors := &pmda.InDom{Serial: 1, Instances: []pcp.Instance{{Inst: 0, Name: "front"}, {Inst: 1, Name: "back"}}}
+	doors.InstanceLabels = func(inst int32, _ int) string { return []string{`{"to":"street"}`, `{"to":"garden"}`}[inst] }
+	doors.InstanceNotes = func(int32, int) string { return `{"paint":"white"}` }
+	table, err := pmda.NewTable(pmda.Config{Name: "shed", Domain: 401, Metrics: []pmda.Metric{{
+		Name: "shed.opened", Type: pcp.TypeU32, Sem: pcp.SemCounter, InDom: doors, Labels: `{"lock":"new"}`, Notes: `{"key":"lost"}`,
+		Value: func(inst int32, _ int) (pcp.Value, error) { return pcp.Uint32Value(uint32(7 + inst)), nil },
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := store.NewLive(store.LiveConfig{Open: func(context.Context) (*pmapi.Context, error) {
+		return pmapi.OpenLocal(pmapi.LocalAgent{Name: "shed", Domain: 401, Agent: table})
+	}})
+	defer l.Close()
+	got, _, _ := strings.Cut(query(t, l, `max without (agent, hostname, domainname, machineid) (shed_opened{to="garden"})`, time.Now().Unix()+1), " @[")
+	if want := `{instid="1", instname="back", lock="new", to="garden"} => 8`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // A collector runs on a socket, until stop is called.
 func collector(t *testing.T, socket string, h *house) (stop func()) {
 	t.Helper()
