@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/go-pcp/pcp/cmd/internal/prom/store"
 )
@@ -102,7 +103,7 @@ func New(cfg Config) *Handler {
 
 // A result is the answer to a request.
 type result struct {
-	data  any
+	data  any // nil: no content
 	notes annotations.Annotations
 	expr  string // to which the notes refer
 }
@@ -203,7 +204,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		h.fail(w, &failure{"not_found", http.StatusNotFound, errors.New("there is no such endpoint")})
 		return
-	case r.Method == http.MethodOptions, r.Method == http.MethodHead:
+	case r.Method == http.MethodOptions:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case r.Method == http.MethodHead:
 		w.Header().Set("Content-Type", "application/json")
 		return
 	case r.Method != http.MethodGet && !(e.post && r.Method == http.MethodPost):
@@ -230,6 +234,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	res, err := e.do(h, r)
 	if err != nil {
 		h.fail(w, err)
+		return
+	}
+	if res.data == nil {
+		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	h.send(w, res)
@@ -260,7 +268,8 @@ func (h *Handler) fail(w http.ResponseWriter, err error) {
 // An outcome is the result of a query.
 type outcome struct {
 	value parser.Value
-	end   func() // frees the memory of the value
+	stats stats.QueryStats // nil if not requested
+	end   func()           // frees the memory of the value
 }
 
 // send sends a result. That of a query may be long: its series are written one by one.
@@ -325,6 +334,10 @@ func writeData(w *bufio.Writer, data any) (err error) {
 		err = list(w, len(v), func(i int) any { return v[i] })
 	default:
 		err = writeJSON(w, v)
+	}
+	if err == nil && o.stats != nil {
+		w.WriteString(`,"stats":`)
+		err = writeJSON(w, o.stats)
 	}
 	if err == nil {
 		err = w.WriteByte('}')

@@ -133,8 +133,8 @@ func TestErrors(t *testing.T) {
 	}
 	f(400, "bad_data", `invalid parameter "query": unknown position: parse error: no expression found in input`, "query")
 	f(400, "bad_data", `invalid parameter "query": 1:3: parse error: unexpected end of input`, "query", "query", "1+")
-	f(400, "bad_data", `invalid parameter "time": cannot parse "x" to a valid timestamp`, "query", "query", "1", "time", "x")
-	f(400, "bad_data", `invalid parameter "time": cannot parse "NaN" to a valid timestamp`, "query", "query", "1", "time", "NaN")
+	f(400, "bad_data", `invalid parameter "time": invalid time value for 'time': cannot parse "x" to a valid timestamp`, "query", "query", "1", "time", "x")
+	f(400, "bad_data", `invalid parameter "time": invalid time value for 'time': cannot parse "NaN" to a valid timestamp`, "query", "query", "1", "time", "NaN")
 	f(400, "bad_data", `invalid parameter "timeout": cannot parse "x" to a valid duration`, "query", "query", "1", "timeout", "x")
 	f(400, "bad_data", `invalid parameter "limit": limit must be non-negative`, "query", "query", "1", "limit", "-1")
 	f(400, "bad_data", `invalid parameter "start": cannot parse "" to a valid timestamp`, "query_range", "query", "1")
@@ -153,9 +153,15 @@ func TestErrors(t *testing.T) {
 	f(404, "not_found", "there is no such endpoint", "nothing")
 	f(404, "not_found", "there is no such endpoint", "label/x")
 	f(422, "execution", "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)", "query", "query", "disk_dev_read * on() hinv_ncpu")
-	f(503, "timeout", "query timed out in query execution", "query", "query", "disk_dev_read", "timeout", "-1")
+	f(503, "timeout", "query timed out in query queue", "query", "query", "disk_dev_read", "timeout", "-1")
 	if status, _ := ask(h, http.MethodDelete, "series", nil); status != http.StatusMethodNotAllowed {
 		t.Errorf("DELETE: %d", status)
+	}
+	if status, body := ask(h, http.MethodOptions, "query", nil); status != http.StatusNoContent || body != "" {
+		t.Errorf("OPTIONS: %d %s", status, body)
+	}
+	if status, body := ask(h, http.MethodGet, "query_exemplars", values("query", "1")); status != http.StatusNoContent || body != "" {
+		t.Errorf("exemplars of no series: %d %s", status, body)
 	}
 	if status, body := ask(h, http.MethodHead, "query", nil); status != 200 || body != "" {
 		t.Errorf("HEAD: %d %s", status, body)
@@ -173,6 +179,30 @@ func TestStatus(t *testing.T) {
 		}
 		if err := json.Unmarshal([]byte(body), &reply); err != nil || reply.Status != "success" || reply.Data[field] == nil {
 			t.Errorf("%s: %s %v", path, body, err)
+		}
+	}
+}
+
+// TestStats asks for statistics.
+func TestStats(t *testing.T) {
+	h := newHandler(api.Config{})
+	for _, param := range []string{"true", "all", "yes", ""} {
+		_, body := ask(h, http.MethodGet, "query_range", values("query", "disk_dev_read", "start", "1000", "end", "1100", "step", "10", "stats", param))
+		var reply struct {
+			Data struct {
+				Stats *struct {
+					Timings map[string]float64
+					Samples struct{ TotalQueryableSamples, PeakSamples int }
+				}
+			}
+			Warnings []string
+		}
+		if err := json.Unmarshal([]byte(body), &reply); err != nil {
+			t.Fatalf("%v: %s", err, body)
+		}
+		s := reply.Data.Stats
+		if (s != nil) != (param != "") || s != nil && (s.Samples.TotalQueryableSamples != 22 || s.Samples.PeakSamples == 0 || len(s.Timings) == 0) || (len(reply.Warnings) > 0) != (param == "yes") {
+			t.Errorf("stats=%s: %s", param, body)
 		}
 	}
 }
@@ -283,7 +313,7 @@ func FuzzRequests(f *testing.F) {
 		r.URL.Path, r.URL.RawQuery = "/api/v1/"+path, params
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if !json.Valid(w.Body.Bytes()) {
+		if w.Code != http.StatusNoContent && !json.Valid(w.Body.Bytes()) {
 			t.Errorf("not JSON: %q", w.Body)
 		}
 		if w.Code == http.StatusInternalServerError {

@@ -63,7 +63,7 @@ func timeOf(r *http.Request, name string, otherwise time.Time) (time.Time, error
 	}
 	t, err := parseTime(text)
 	if err != nil {
-		return t, invalid(name, err)
+		return t, invalid(name, fmt.Errorf("invalid time value for '%s': %w", name, err))
 	}
 	return t, nil
 }

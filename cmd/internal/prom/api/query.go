@@ -3,12 +3,14 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/stats"
 )
 
 // errTruncated is the warning for a result of which a part was left out.
@@ -97,8 +99,11 @@ func (h *Handler) run(r *http.Request, limit int, begin func(context.Context, pr
 	}
 	defer cancel()
 	q, err := begin(ctx, opts, expr)
-	if err != nil && ctx.Err() != nil {
-		return nil, executed(ctx.Err()) // it waited for other queries
+	if err != nil && ctx.Err() != nil { // it waited for other queries
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return nil, executed(promql.ErrQueryCanceled("query queue"))
+		}
+		return nil, executed(promql.ErrQueryTimeout("query queue"))
 	}
 	if err != nil {
 		return nil, invalid("query", err)
@@ -123,7 +128,16 @@ func (h *Handler) run(r *http.Request, limit int, begin func(context.Context, pr
 		q.Close()
 		return nil, &failure{"unavailable", http.StatusServiceUnavailable, errors.New("the results of open queries have too many samples")}
 	}
-	return &result{data: &outcome{value, func() { q.Close(); h.held.give(n) }}, notes: notes, expr: expr}, nil
+	out := &outcome{value: value, end: func() { q.Close(); h.held.give(n) }}
+	switch param := r.Form.Get("stats"); param {
+	case "":
+	default:
+		notes = notes.Add(fmt.Errorf("value %q for parameter \"stats\" is deprecated and will be rejected in the next major release, use \"true\" or \"all\"", param))
+		fallthrough
+	case "true", "all":
+		out.stats = stats.NewQueryStats(q.Stats())
+	}
+	return &result{data: out, notes: notes, expr: expr}, nil
 }
 
 // truncate returns the first series of a value.
@@ -159,8 +173,16 @@ func (h *Handler) queryExemplars(r *http.Request) (*result, error) {
 		return nil, err
 	}
 	defer leave()
-	if _, err := h.parse(r); err != nil {
+	text, err := exprOf(r)
+	if err != nil {
 		return nil, err
+	}
+	expr, err := h.parser.ParseExpr(text)
+	if err != nil {
+		return nil, badData(err)
+	}
+	if len(parser.ExtractSelectors(expr)) == 0 {
+		return &result{}, nil
 	}
 	return &result{data: []string{}}, nil
 }

@@ -42,6 +42,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPost:
 	case http.MethodOptions:
+		w.WriteHeader(http.StatusNoContent)
 		return
 	default:
 		w.Header().Set("Allow", "POST")

@@ -103,6 +103,9 @@ func (t tracker) GetMaxConcurrent() int { return cap(t) }
 
 // Insert waits until there is room for a query.
 func (t tracker) Insert(ctx context.Context, _ string) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	select {
 	case t <- struct{}{}:
 		return 0, nil
