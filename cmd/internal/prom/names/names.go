@@ -61,6 +61,9 @@ type Pair struct{ Name, Value string }
 
 // Text returns the text of the value: the contents of a string, or else the JSON.
 func (p Pair) Text() string {
+	if n := len(p.Value); n >= 2 && p.Value[0] == '"' && p.Value[n-1] == '"' && plain(p.Value[1:n-1]) {
+		return p.Value[1 : n-1]
+	}
 	var s string
 	if strings.HasPrefix(p.Value, `"`) && json.Unmarshal([]byte(p.Value), &s) == nil {
 		return s
@@ -118,8 +121,21 @@ func Merge(sets []pcp.LabelSet, own *pcp.LabelSet, inst int32, instName string, 
 	return Instance(list, inst, instName)
 }
 
+// plain reports whether a text is the same as a string of JSON, which nearly all are.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
+	}
+	return true
+}
+
 // Quote returns s as a string of JSON.
 func Quote(s string) string {
+	if plain(s) {
+		return `"` + s + `"`
+	}
 	text, err := json.Marshal(strings.ToValidUTF8(s, "\ufffd"))
 	if err != nil {
 		panic(err) // not of a string

@@ -1,7 +1,9 @@
 package names
 
 import (
+	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/go-pcp/pcp"
@@ -56,6 +58,31 @@ func TestComments(t *testing.T) {
 	}
 	if got, want := string(AppendType([]byte("x"), "a_b", &pcp.Desc{Sem: pcp.SemCounter})), "x# TYPE a_b counter\n"; got != want {
 		t.Errorf("AppendType: %q, want %q", got, want)
+	}
+}
+
+// TestQuote compares with package json.
+func TestQuote(t *testing.T) {
+	for _, s := range []string{"", "sda", "a b~!", `a"b`, `a\b`, "<a>&", "é\u2028", "a\xffb", "\x00\t\x7f", `"`, `\`} {
+		want, err := json.Marshal(strings.ToValidUTF8(s, "\ufffd"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Quote(s); got != string(want) {
+			t.Errorf("Quote(%q) = %s, want %s", s, got, want)
+		}
+		if got, want := (Pair{Value: Quote(s)}).Text(), strings.ToValidUTF8(s, "\ufffd"); got != want {
+			t.Errorf("Text of %q = %q, want %q", s, got, want)
+		}
+	}
+	for value, want := range map[string]string{`"a\u0041"`: "aA", `"`: `"`, `""`: "", `4`: "4", `true`: "true", `"a"b"`: `"a"b"`, `{"a":"b"}`: `{"a":"b"}`} {
+		if got := (Pair{Value: value}).Text(); got != want {
+			t.Errorf("Text of %s = %s, want %s", value, got, want)
+		}
+	}
+	list := []Pair{{"a", `"www.example.com"`}}
+	if n := testing.AllocsPerRun(100, func() { list[0].Text() }); n > 0 {
+		t.Errorf("%v allocations for a text", n)
 	}
 }
 

@@ -139,11 +139,7 @@ func (x *index) view(f func(*tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer guard(&err)
 	return x.db.View(func(b *bbolt.Tx) error {
-		t := &tx{b: b}
-		if err := t.open(false); err != nil {
-			return err
-		}
-		return f(t)
+		return f(&tx{b: b})
 	})
 }
 
@@ -152,7 +148,7 @@ func (x *index) update(f func(*tx) error) (err error) {
 	defer guard(&err)
 	return x.db.Update(func(b *bbolt.Tx) error {
 		t := &tx{b: b}
-		if err := t.open(true); err != nil {
+		if err := t.create(); err != nil {
 			return err
 		}
 		return f(t)
@@ -171,28 +167,35 @@ type tx struct {
 	key     []byte
 }
 
-func (t *tx) open(create bool) error {
-	t.buckets = make(map[string]*bbolt.Bucket, len(buckets))
+// create creates the buckets that are missing.
+func (t *tx) create() error {
 	for _, name := range buckets {
-		b := t.b.Bucket([]byte(name))
-		if b == nil && create {
-			var err error
-			if b, err = t.b.CreateBucket([]byte(name)); err != nil {
-				return err
-			}
+		if _, err := t.b.CreateBucketIfNotExists([]byte(name)); err != nil {
+			return err
 		}
-		if b == nil {
-			return fmt.Errorf("%w: no bucket %s", errDamaged, name)
-		}
-		t.buckets[name] = b
 	}
 	return nil
 }
 
-func (t *tx) get(bucket string, key []byte) []byte { return t.buckets[bucket].Get(key) }
+// bucket returns a bucket. There is always one in an intact index: guard returns the panic as an error.
+func (t *tx) bucket(name string) *bbolt.Bucket {
+	b := t.buckets[name]
+	if b == nil {
+		if b = t.b.Bucket([]byte(name)); b == nil {
+			panic("no bucket " + name)
+		}
+		if t.buckets == nil {
+			t.buckets = make(map[string]*bbolt.Bucket)
+		}
+		t.buckets[name] = b
+	}
+	return b
+}
+
+func (t *tx) get(bucket string, key []byte) []byte { return t.bucket(bucket).Get(key) }
 
 func (t *tx) put(bucket string, key, value []byte) error {
-	if err := t.buckets[bucket].Put(key, value); err != nil {
+	if err := t.bucket(bucket).Put(key, value); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	return nil
@@ -200,18 +203,18 @@ func (t *tx) put(bucket string, key, value []byte) error {
 
 // mark adds a key without a value, if it is missing.
 func (t *tx) mark(bucket string, key []byte) error {
-	b := t.buckets[bucket]
+	b := t.bucket(bucket)
 	if b.Get(key) != nil {
 		return nil
 	}
 	return t.put(bucket, key, []byte{})
 }
 
-func (t *tx) del(bucket string, key []byte) error { return t.buckets[bucket].Delete(key) }
+func (t *tx) del(bucket string, key []byte) error { return t.bucket(bucket).Delete(key) }
 
 // each calls f with the rest of each key with a prefix, and its value, until f returns an error.
 func (t *tx) each(bucket string, prefix []byte, f func(rest, value []byte) error) error {
-	c := t.buckets[bucket].Cursor()
+	c := t.bucket(bucket).Cursor()
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		if err := f(k[len(prefix):], v); err != nil {
 			return err
@@ -222,13 +225,13 @@ func (t *tx) each(bucket string, prefix []byte, f func(rest, value []byte) error
 
 // has reports whether any key has a prefix.
 func (t *tx) has(bucket string, prefix []byte) bool {
-	k, _ := t.buckets[bucket].Cursor().Seek(prefix)
+	k, _ := t.bucket(bucket).Cursor().Seek(prefix)
 	return k != nil && bytes.HasPrefix(k, prefix)
 }
 
 // texts calls f once with each text between a prefix and a NUL.
 func (t *tx) texts(bucket string, prefix []byte, f func(text string) error) error {
-	c := t.buckets[bucket].Cursor()
+	c := t.bucket(bucket).Cursor()
 	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
 		i := bytes.IndexByte(k[len(prefix):], 0)
 		if i < 0 {

@@ -311,7 +311,7 @@ func newState() *state {
 func (s *Store) reload() error {
 	st := newState()
 	err := s.x.view(func(tx *tx) error {
-		st.series = tx.buckets["sid"].Stats().KeyN
+		st.series = tx.bucket("sid").Stats().KeyN
 		if err := tx.each("src", nil, func(key, v []byte) error {
 			n, err := number(v)
 			if err != nil || len(key) != sid.Size {
@@ -744,8 +744,8 @@ func (s *Store) PutExpr(ctx context.Context, id sid.ID, e series.Expr) error {
 			seq := binary.BigEndian.Uint32(old)
 			return tx.put("expr", id[:], value(seq))
 		}
-		if tx.buckets["exprs"].Stats().KeyN >= maxExprs {
-			first, oldest := tx.buckets["exprs"].Cursor().First()
+		if tx.bucket("exprs").Stats().KeyN >= maxExprs {
+			first, oldest := tx.bucket("exprs").Cursor().First()
 			if err := errors.Join(tx.del("expr", slices.Clone(oldest)), tx.del("exprs", slices.Clone(first))); err != nil {
 				return err
 			}
