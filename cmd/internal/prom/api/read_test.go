@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -483,7 +484,16 @@ func TestReadPrometheus(t *testing.T) {
 	h, want := openArchive(t)
 	srv := httptest.NewServer(h)
 	defer srv.Close()
-	prom := startPrometheus(t, "remote_read:\n- url: "+srv.URL+"/api/v1/read\n  read_recent: true\n")
+	// The configuration is that of docs/prometheus.md.
+	page, err := os.ReadFile("../../../../docs/prometheus.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := regexp.MustCompile(`(?m)^    remote_read:\n(    .*\n)+`).FindString(string(page))
+	if strings.Count(conf, host) != 1 {
+		t.Fatalf("the page has no configuration for %s: %q", host, conf)
+	}
+	prom := startPrometheus(t, strings.ReplaceAll(strings.ReplaceAll(conf, host, srv.URL), "\n    ", "\n")[4:])
 
 	// The values as they are.
 	answer := get(t, prom+"/api/v1/query?time="+fmt.Sprint(first+10*records)+"&query="+url.QueryEscape(`{__name__=~"disk_dev_read|kernel_all_load"}[2h]`))

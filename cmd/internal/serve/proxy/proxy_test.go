@@ -126,6 +126,12 @@ func TestServe(t *testing.T) {
 	if status, body := get(t, url+"/api/v1/query?query=kernel_all_load"); status != 200 || !strings.Contains(body, `"result":[],`) && !strings.Contains(body, `"result":[]},"warnings":[`) {
 		t.Errorf("PromQL without a collector: %d %q", status, body)
 	}
+	// An empty request for remote read, of streamed chunks, compressed.
+	if r, err := http.Post(url+"/api/v1/read", "application/x-protobuf", strings.NewReader("\x02\x04\x10\x01")); err != nil {
+		t.Error(err)
+	} else if r.Body.Close(); r.StatusCode != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-streamed-protobuf") {
+		t.Errorf("remote read: %s %v", r.Status, r.Header)
+	}
 	if status, body := get(t, url+"/logger/ping"); status != 200 || !strings.Contains(body, `"success":true`) {
 		t.Errorf("logger: %d %q", status, body)
 	}

@@ -1,6 +1,7 @@
 package up
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/url"
@@ -9,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/s2"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
@@ -73,6 +77,33 @@ func TestPageSeries(t *testing.T) {
 		}
 		return string(b)
 	}
+	// read returns the response to a remote read of a metric, until 1700000060.
+	read := func(name, key string) string {
+		t.Helper()
+		m := protowire.AppendString(append([]byte{}, 0x12, 8, '_', '_', 'n', 'a', 'm', 'e', '_', '_', 0x1a), name)
+		q := protowire.AppendBytes(append(protowire.AppendVarint([]byte{0x10}, 1_700_000_060_000), 0x1a), m)
+		r, err := http.NewRequest(http.MethodPost, page+"api/v1/read", bytes.NewReader(s2.EncodeSnappy(nil, protowire.AppendBytes([]byte{0x0a}, q))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key != "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := s2.Decode(nil, b)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%s %q %v", resp.Status, b, err)
+		}
+		return string(text)
+	}
 	f := func() {
 		t.Helper()
 		for end := time.Now().Add(time.Minute); !strings.Contains(get("series/sources?match=*two", ""), "two"); time.Sleep(5 * time.Millisecond) {
@@ -102,6 +133,9 @@ func TestPageSeries(t *testing.T) {
 		}
 		if got := at("proc_nprocs", token); !strings.Contains(got, `[1700000060,"7"]`) {
 			t.Errorf("PromQL hides processes from the user: %s", got)
+		}
+		if others, own := read("proc_nprocs", ""), read("proc_nprocs", token); strings.Contains(others, "proc_nprocs") || !strings.Contains(own, "proc_nprocs") {
+			t.Errorf("remote read of processes: others read %q, the user %q", others, own)
 		}
 		if got := get("api/v1/query?query="+url.QueryEscape("kernel_all_load{instname='1 minute'} >= 0"), ""); !strings.Contains(got, `"__name__":"kernel_all_load"`) {
 			t.Errorf("PromQL of current values: %s", got)
