@@ -72,6 +72,8 @@ func TestRecorded(t *testing.T) {
 	f("sum(net_in)", 1045, "{} => 5")
 	f("sum(net_in)", 1059, "{} => 15")
 	f("sum(net_in)", 1065, "{} => 25")
+	f("sum(net_in)", 1075, "") // the end of an archive before a pause
+	f("sum(net_in)", 1199, "")
 	f("sum(net_in)", 1205, "{} => 3")
 	f("sum(net_in)", 1210+5*minute-1, "{} => 13")
 	f("sum(net_in)", 1210+5*minute, "")

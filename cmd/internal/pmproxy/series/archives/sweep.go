@@ -48,6 +48,7 @@ func (s *Store) Sweep(ctx context.Context, ids []sid.ID, start, end pcp.Timestam
 type sweeper struct {
 	walker
 	targets []swept
+	next    pcp.Timestamp           // start of the first archive after the window
 	has     []map[pcp.PMID][]int // for each part, the targets by their metric
 	yield   func(*series.Sample, error) bool
 	now     series.Sample
@@ -114,7 +115,13 @@ func (w *sweeper) find(tx *tx, archs []*arch) error {
 	w.targets = slices.CompactFunc(w.targets, func(a, b swept) bool { return a.num == b.num })
 	for i, a := range archs {
 		// Archives may have grown since the last scan. Those written last are always read.
-		if a.end.Compare(w.from) < 0 && i < len(archs)-2 || !w.to.IsZero() && a.start.Compare(w.to) > 0 {
+		if a.end.Compare(w.from) < 0 && i < len(archs)-2 {
+			continue
+		}
+		if !w.to.IsZero() && a.start.Compare(w.to) > 0 {
+			if w.next.IsZero() {
+				w.next = a.start
+			}
 			continue
 		}
 		has := map[pcp.PMID][]int{}
@@ -150,7 +157,29 @@ func (w *sweeper) run() (more bool, err error) {
 			return false, nil
 		}
 	}
-	return true, nil
+	return w.ahead(), nil
+}
+
+// ahead yields the gaps that the archive after the window shows: windows that end before it have the same ones as those that
+// reach it. It reports whether to continue.
+func (w *sweeper) ahead() bool {
+	if w.next.IsZero() || len(w.parts) == 0 {
+		return true
+	}
+	i := len(w.parts) - 1
+	for _, list := range w.has[i] {
+		for _, n := range list {
+			t := &w.targets[n]
+			end := w.parts[i].end.Add(archive.MarkGap)
+			if t.last.IsZero() || t.gap <= 0 || w.next.Sub(t.last) <= pauseOf*t.gap || end.Compare(w.to) > 0 {
+				continue
+			}
+			if !w.interrupt(n, end) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // part yields the samples of the current archive.

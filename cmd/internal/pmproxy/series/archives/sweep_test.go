@@ -85,14 +85,16 @@ func TestSweep(t *testing.T) {
 		if !slices.Contains(list, id) {
 			id = ids[1]
 		}
-		var gaps []string
-		for _, text := range sweep(t, s, []sid.ID{id}, 0, 0)[id] {
-			if strings.HasSuffix(text, "gap") {
-				gaps = append(gaps, text)
+		for end, want := range map[int64][]string{0: {"1170 gap", "1525 gap"}, 1170: nil, 1171: {"1170 gap"}, 1300: {"1170 gap"}, 1125: nil} {
+			var gaps []string
+			for _, text := range sweep(t, s, []sid.ID{id}, 0, end)[id] {
+				if strings.HasSuffix(text, "gap") {
+					gaps = append(gaps, text)
+				}
 			}
-		}
-		if want := []string{"1170 gap", "1525 gap"}; !slices.Equal(gaps, want) {
-			t.Errorf("%s: gaps %q, want %q", m.Name, gaps, want)
+			if !slices.Equal(gaps, want) {
+				t.Errorf("%s to %d: gaps %q, want %q", m.Name, end, gaps, want)
+			}
 		}
 	}
 
