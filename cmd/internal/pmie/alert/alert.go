@@ -16,6 +16,7 @@ type Status string
 const (
 	Firing   Status = "firing"
 	Resolved Status = "resolved"
+	Pending  Status = "pending" // only on a Board
 )
 
 // An Alert is the state of a rule for one host or instance. Web hooks get its JSON form.
@@ -33,6 +34,9 @@ type Alert struct {
 	Limit    string            `json:"limit,omitempty"`       // the operator and operand of the comparison, such as "> 0.9"; only on a Board
 	Since    time.Time         `json:"since"`
 	Until    time.Time         `json:"until,omitzero"` // if it is resolved
+	// Series has the labels of an alert of a rule of Prometheus as text. It identifies the alert, and Labels has all labels.
+	Series      string            `json:"series,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"` // of a rule of Prometheus
 	// Notice is the number of earlier notifications, if the rule asks for repeated ones.
 	Notice int `json:"notice,omitempty"`
 }
@@ -41,7 +45,7 @@ type Alert struct {
 const (
 	MaxText   = 16 << 10 // of Text, and of Expr
 	MaxName   = 4 << 10  // of any other string
-	MaxLabels = 200      // labels, a number
+	MaxLabels = 200      // labels, a number, and annotations
 )
 
 // ErrTooLong is the error for an alert that exceeds a limit.
@@ -59,7 +63,10 @@ func (a *Alert) check() error {
 		long("text", len(a.Text), MaxText), long("expression", len(a.Expr), MaxText), long("name of a rule", len(a.Rule), MaxName),
 		long("host name", len(a.Host), MaxName), long("instance name", len(a.Instance), MaxName), long("value", len(a.Value), MaxText),
 		long("first value", len(a.First), MaxText), long("limit", len(a.Limit), MaxText),
-		long("number of labels", len(a.Labels), MaxLabels),
+		long("number of labels", len(a.Labels), MaxLabels), long("number of annotations", len(a.Annotations), MaxLabels), long("series", len(a.Series), MaxText),
+	}
+	for name, value := range a.Annotations {
+		errs = append(errs, long("annotation", len(name)+len(value), MaxName+MaxText))
 	}
 	for name, value := range a.Labels {
 		errs = append(errs, long("label", len(name)+len(value), MaxName))
@@ -85,11 +92,19 @@ func (a *Alert) Key() string {
 }
 
 // key identifies the subject of alerts, as a map key.
-func (a *Alert) key() string { return digest(a.Rule, a.Host, a.Instance) }
+func (a *Alert) key() string { return digest(a.subject()...) }
+
+// subject returns what identifies the subject of alerts.
+func (a *Alert) subject() []string {
+	if a.Series != "" {
+		return []string{a.Rule, a.Host, a.Instance, a.Series}
+	}
+	return []string{a.Rule, a.Host, a.Instance}
+}
 
 // newID returns the ID of an alert from its other fields.
 func (a *Alert) newID() string {
-	return digest(a.Rule, a.Host, a.Instance, strconv.FormatInt(a.Since.UnixNano(), 10))
+	return digest(append(a.subject(), strconv.FormatInt(a.Since.UnixNano(), 10))...)
 }
 
 // idBytes is the length of an ID before it is written in hexadecimal.
@@ -118,7 +133,8 @@ func isID(s string) bool {
 // Equal reports whether two alerts have the same contents.
 func (a *Alert) Equal(b *Alert) bool {
 	return a.ID == b.ID && a.Status == b.Status && a.Rule == b.Rule && a.Expr == b.Expr && a.Host == b.Host && a.Instance == b.Instance &&
-		maps.Equal(a.Labels, b.Labels) && a.Value == b.Value && a.Text == b.Text && a.First == b.First && a.Limit == b.Limit && a.Since.Equal(b.Since) && a.Until.Equal(b.Until) && a.Notice == b.Notice
+		maps.Equal(a.Labels, b.Labels) && a.Value == b.Value && a.Text == b.Text && a.First == b.First && a.Limit == b.Limit && a.Since.Equal(b.Since) && a.Until.Equal(b.Until) && a.Notice == b.Notice &&
+		a.Series == b.Series && maps.Equal(a.Annotations, b.Annotations)
 }
 
 // shorten returns the beginning of a string.

@@ -1060,3 +1060,41 @@ func TestClockSet(t *testing.T) {
 		m.Close()
 	})
 }
+
+// TestSeries has alerts of Prometheus' rules that differ only in their labels.
+func TestSeries(t *testing.T) {
+	h := newHook(t)
+	r := &Receiver{Name: "hook", Kind: Webhook, URL: parseURL(t, "http://hook/"), Dial: h.dial}
+	m, err := New(Config{Receivers: []*Receiver{r}, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	match := func(severity string) deliver.Match {
+		return deliver.Match{
+			Host: "www", Instance: "sda", Labels: map[string]string{"alertname": "Full", "severity": severity},
+			Series: `{alertname="Full", severity="` + severity + `"}`, Annotations: map[string]string{"summary": severity},
+		}
+	}
+	act := func(sec int64, list ...deliver.Match) {
+		t.Helper()
+		a := deliver.Action{Kind: deliver.Webhook, Receiver: "hook", Rule: "Full (g, rule 1)", Time: time.Now().Add(time.Duration(sec) * time.Second), Matches: list, Resolved: len(list) == 0}
+		if err := m.Act(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	act(0, match("info"), match("page"))
+	act(1, match("page"))
+	m.Drain(t.Context())
+	var got []string
+	for _, a := range h.alerts(t) {
+		got = append(got, string(a.Status)+" "+a.Labels["severity"]+" "+a.Annotations["summary"])
+		if a.Prometheus(a.Labels)["alertname"] != "Full" || len(a.Prometheus(a.Labels)) != 2 {
+			t.Errorf("labels %v", a.Prometheus(a.Labels))
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"firing info info", "firing page page", "resolved info info"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

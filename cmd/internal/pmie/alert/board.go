@@ -26,7 +26,8 @@ type State struct {
 	Rules     []string   `json:"rules,omitempty"` // files
 	Host      string     `json:"host,omitempty"`  // the default source of metrics
 	Updated   time.Time  `json:"updated"`
-	Alerts    []Alert    `json:"alerts,omitempty"` // the firing alerts, whatever their actions are
+	Alerts    []Alert    `json:"alerts,omitempty"`  // the firing alerts, whatever their actions are
+	Pending   []Alert    `json:"pending,omitempty"` // alerts of rules of Prometheus that do not fire yet
 	Receivers []Standing `json:"receivers,omitempty"`
 }
 
@@ -47,7 +48,8 @@ type Board struct {
 	mu      sync.Mutex
 	state   State
 	firing  map[string]Alert
-	changed bool // since the file was written
+	pending map[string][]Alert // by rule
+	changed bool               // since the file was written
 	written time.Time
 	err     error
 }
@@ -58,7 +60,7 @@ func NewBoard(dir string, s State, standings func() []Standing) (*Board, error) 
 	if err := safefile.MkdirAll(dir, 0o755, nil); err != nil {
 		return nil, err
 	}
-	b := &Board{path: filepath.Join(dir, strconv.Itoa(s.PID)+suffix), standings: standings, state: s, firing: make(map[string]Alert)}
+	b := &Board{path: filepath.Join(dir, strconv.Itoa(s.PID)+suffix), standings: standings, state: s, firing: make(map[string]Alert), pending: make(map[string][]Alert)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.write(time.Now()); err != nil {
@@ -75,7 +77,7 @@ func (b *Board) Observe(ev deliver.Evaluation) {
 	here := make(map[string]bool)
 	for i := range ev.Matches {
 		m := &ev.Matches[i]
-		a := Alert{Status: Firing, Rule: ev.Rule, Expr: ev.Expr, Host: m.Host, Instance: m.Instance, Value: m.Value, First: m.Value, Limit: m.Limit, Since: at}
+		a := Alert{Status: Firing, Rule: ev.Rule, Expr: ev.Expr, Host: m.Host, Instance: m.Instance, Value: m.Value, First: m.Value, Limit: m.Limit, Since: at, Labels: m.Labels, Series: m.Series, Annotations: m.Annotations}
 		key := a.key()
 		here[key] = true
 		if old, ok := b.firing[key]; ok {
@@ -102,6 +104,26 @@ func (b *Board) Observe(ev deliver.Evaluation) {
 	}
 }
 
+// Await sets the alerts of a rule that do not fire yet, since the times when they became active. The file is written later.
+func (b *Board) Await(rule, expr string, since []time.Time, list []deliver.Match) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var now []Alert
+	for i := range list {
+		m := &list[i]
+		a := Alert{Status: Pending, Rule: rule, Expr: expr, Host: m.Host, Instance: m.Instance, Value: m.Value, First: m.Value, Since: since[i].UTC(), Labels: m.Labels, Series: m.Series, Annotations: m.Annotations}
+		a.ID = a.newID()
+		now = append(now, a)
+	}
+	if len(now) == 0 && len(b.pending[rule]) == 0 {
+		return
+	}
+	if delete(b.pending, rule); len(now) > 0 {
+		b.pending[rule] = now
+	}
+	b.changed = true
+}
+
 // write replaces the file.
 func (b *Board) write(now time.Time) error {
 	b.state.Version, b.state.Updated, b.state.Alerts = stateVersion, now.UTC(), nil
@@ -110,6 +132,12 @@ func (b *Board) write(now time.Time) error {
 	}
 	slices.SortFunc(b.state.Alerts, compare)
 	b.state.Alerts = b.state.Alerts[:min(len(b.state.Alerts), maxShown)]
+	b.state.Pending = nil
+	for _, list := range b.pending {
+		b.state.Pending = append(b.state.Pending, list...)
+	}
+	slices.SortFunc(b.state.Pending, compare)
+	b.state.Pending = b.state.Pending[:min(len(b.state.Pending), maxShown)]
 	if b.standings != nil {
 		b.state.Receivers = b.standings()
 	}
@@ -122,7 +150,7 @@ func (b *Board) write(now time.Time) error {
 }
 
 func compare(a, b Alert) int {
-	return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Instance, b.Instance))
+	return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Series, b.Series))
 }
 
 // Err returns the error of writing the file last, or nil.
@@ -196,6 +224,15 @@ func decodeState(b []byte) (State, error) {
 	}
 	for i := range s.Alerts {
 		if err := s.Alerts[i].check(); err != nil {
+			return State{}, err
+		}
+	}
+	for _, a := range s.Pending {
+		if a.Status != Pending {
+			return State{}, fmt.Errorf("pending alert with status %q", shorten(string(a.Status), 60))
+		}
+		a.Status = Firing // the rest is the same
+		if err := a.check(); err != nil {
 			return State{}, err
 		}
 	}

@@ -72,8 +72,11 @@ func (r *Receiver) postAlerts(ctx context.Context, alerts []Alert) error {
 func (r *Receiver) apiLabels(a *Alert) map[string]string { return a.Prometheus(r.labels(a)) }
 
 // Prometheus returns the labels that identify an alert in the Prometheus family: alertname, host, instance and the given
-// ones, which are pcp_NAME if their name is one of these.
+// ones, which are pcp_NAME if their name is one of these. An alert of a rule of Prometheus has the given ones.
 func (a *Alert) Prometheus(labels map[string]string) map[string]string {
+	if a.Series != "" {
+		return labels // those of Prometheus
+	}
 	own := map[string]string{"alertname": a.Rule, "host": a.Host, "instance": a.Instance}
 	all := make(map[string]string)
 	put := func(name, value string) {
@@ -108,6 +111,9 @@ func labelName(name string) string {
 }
 
 func annotations(a *Alert) map[string]string {
+	if a.Series != "" {
+		return a.Annotations
+	}
 	all := make(map[string]string)
 	for name, value := range map[string]string{"summary": a.Text, "value": a.Value, "expression": a.Expr, "id": a.ID} {
 		if value != "" {

@@ -283,6 +283,7 @@ func (w *worker) take(a deliver.Action) error {
 			m := &a.Matches[i]
 			now := Alert{
 				Status: Firing, Rule: a.Rule, Expr: a.Expr, Host: m.Host, Instance: m.Instance, Labels: m.Labels, Value: m.Value, Text: m.Text, Since: a.Time.UTC(),
+				Series: m.Series, Annotations: m.Annotations,
 			}
 			now.ID = now.newID()
 			key := now.key()
@@ -311,7 +312,7 @@ func (w *worker) fire(key string, now Alert, a deliver.Action) error {
 		if e.Holdoff = a.Holdoff; changed || a.Holdoff > 0 && rested {
 			return w.again(e, now, a.Time.UTC())
 		}
-		e.Alert.Value, e.Alert.Text = now.Value, now.Text // for reminders
+		e.Alert.Value, e.Alert.Text, e.Alert.Annotations = now.Value, now.Text, now.Annotations // for reminders
 		return nil
 	}
 	if !rested {

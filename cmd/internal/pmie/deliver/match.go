@@ -12,6 +12,10 @@ type Match struct {
 	Limit    string            // the operator and operand of the comparison, such as "> 0.9"; "" without a comparison
 	Text     string            // the strings of an action, with the values of this match alone
 	Labels   map[string]string // the labels of the value that are not optional; only of actions that name a receiver
+
+	// Of an alert of a rule of Prometheus: its labels as text, which identify it, and its annotations. Labels has all its labels.
+	Series      string
+	Annotations map[string]string
 }
 
 // A State is the state of a condition.

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
+	"github.com/go-pcp/pcp/cmd/internal/prom/rules"
 	"github.com/go-pcp/pcp/cmd/internal/prom/store"
 )
 
@@ -49,22 +50,15 @@ type Config struct {
 	// Queries evaluates queries; nil means an engine with the configuration Engine.
 	Queries promql.QueryEngine
 
-	// Alerts returns the alerts that fire; nil means none.
+	// Rules evaluates rules, whose series queries see too; nil means no rules.
+	Rules *rules.Engine
+	// Alerts returns alerts of others that fire; nil means none.
 	Alerts func() []Alert
 
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 	// Log receives the errors of the handler itself; nil discards them.
 	Log *slog.Logger
-}
-
-// An Alert is an alert in the form of Prometheus.
-type Alert struct {
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
-	State       string            `json:"state"` // "firing"
-	ActiveAt    time.Time         `json:"activeAt"`
-	Value       string            `json:"value"`
 }
 
 // A Handler answers requests below /api/v1/. It is safe for concurrent use.
@@ -97,6 +91,9 @@ func New(cfg Config) *Handler {
 	h.bodies.max, h.held.max = MaxBodies, heldResults*int64(cfg.Engine.MaxSamples)
 	if cfg.Live != nil {
 		h.data = store.Both(cfg.Store, cfg.Live)
+	}
+	if cfg.Rules != nil {
+		h.data = store.Joined(h.data, cfg.Rules.Recorded())
 	}
 	return h
 }
@@ -168,9 +165,7 @@ func endpointOf(path string) (endpoint, bool) {
 	case "metadata":
 		return endpoint{false, (*Handler).metadata}, true
 	case "rules":
-		return endpoint{false, func(*Handler, *http.Request) (*result, error) {
-			return &result{data: map[string][]string{"groups": {}}}, nil
-		}}, true
+		return endpoint{false, (*Handler).rules}, true
 	case "alerts":
 		return endpoint{false, (*Handler).alerts}, true
 	case "status/buildinfo":

@@ -20,13 +20,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/prom/store"
 )
 
-// newHandler returns a handler of two disks and a processor count, recorded each 10 seconds from 1000 to 1100.
-func newHandler(cfg api.Config) *api.Handler {
-	return newHandlerOf(cfg, func(s api.Store) api.Store { return s })
-}
-
-// newHandlerOf returns a handler of what a function makes of the store.
-func newHandlerOf(cfg api.Config, of func(api.Store) api.Store) *api.Handler {
+// newStore returns the values of two disks and a processor count, recorded each 10 seconds from 1000 to 1100.
+func newStore() *store.Store {
 	s := seriestest.New()
 	read := pcp.Desc{
 		PMID: pcp.NewPMID(60, 0, 4), Type: pcp.TypeU64, InDom: pcp.NewInDom(60, 1), Sem: pcp.SemCounter,
@@ -41,7 +36,17 @@ func newHandlerOf(cfg api.Config, of func(api.Store) api.Store) *api.Handler {
 			series.InstValue{Instance: sdb, Value: pcp.Uint64Value(7).WithInst(1)})
 		s.Append(n, at, series.InstValue{Value: pcp.Uint32Value(4).WithInst(pcp.InNull)})
 	}
-	cfg.Store = of(store.New(s, store.Config{}))
+	return store.New(s, store.Config{})
+}
+
+// newHandler returns a handler of newStore.
+func newHandler(cfg api.Config) *api.Handler {
+	return newHandlerOf(cfg, func(s api.Store) api.Store { return s })
+}
+
+// newHandlerOf returns a handler of what a function makes of the store.
+func newHandlerOf(cfg api.Config, of func(api.Store) api.Store) *api.Handler {
+	cfg.Store = of(newStore())
 	cfg.Now = func() time.Time { return time.Unix(1100, 0) }
 	return api.New(cfg)
 }

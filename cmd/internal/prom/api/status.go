@@ -44,12 +44,3 @@ func (h *Handler) runtimeInfo(*http.Request) (*result, error) {
 		"GOMEMLIMIT": int64(0), "GOGC": "", "GODEBUG": "", "storageRetention": "",
 	}}, nil
 }
-
-// alerts returns the alerts that fire.
-func (h *Handler) alerts(*http.Request) (*result, error) {
-	list := []Alert{}
-	if h.cfg.Alerts != nil {
-		list = append(list, h.cfg.Alerts()...)
-	}
-	return &result{data: map[string][]Alert{"alerts": list}}, nil
-}

@@ -51,7 +51,7 @@ type Alert struct {
 	ActiveAt    time.Time // since when it is in the result
 	FiredAt     time.Time // since when it fires
 
-	keepSince time.Time // since when it fires only because of keep_firing_for
+	KeepSince time.Time // since when it fires only because of keep_firing_for
 }
 
 // maxAlerts is the number of alerts that a rule may have.
@@ -149,7 +149,7 @@ func (r *rule) alert(ctx context.Context, vector promql.Vector, query queryFunc,
 	}
 	for key, a := range now {
 		if old := r.active[key]; old != nil {
-			old.Value, old.Annotations, old.keepSince = a.Value, a.Annotations, time.Time{}
+			old.Value, old.Annotations, old.KeepSince = a.Value, a.Annotations, time.Time{}
 		} else {
 			r.active[key] = a
 		}
@@ -162,10 +162,10 @@ func (r *rule) alert(ctx context.Context, vector promql.Vector, query queryFunc,
 				delete(r.active, key)
 				continue
 			}
-			if a.keepSince.IsZero() {
-				a.keepSince = ts
+			if a.KeepSince.IsZero() {
+				a.KeepSince = ts
 			}
-			if ts.Sub(a.keepSince) >= r.keep {
+			if ts.Sub(a.KeepSince) >= r.keep {
 				delete(r.active, key)
 				continue
 			}
@@ -174,7 +174,7 @@ func (r *rule) alert(ctx context.Context, vector promql.Vector, query queryFunc,
 		case held && a.State == Pending:
 			a.State, a.FiredAt = Firing, ts
 		case !held && a.State == Firing: // the rule was loaded again, with a longer time
-			a.State, a.FiredAt, a.keepSince = Pending, time.Time{}, time.Time{}
+			a.State, a.FiredAt, a.KeepSince = Pending, time.Time{}, time.Time{}
 		}
 		b.Reset(a.Labels)
 		b.Set(names.NameLabel, forStateName)

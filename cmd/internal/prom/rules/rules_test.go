@@ -406,3 +406,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestDocs checks the file in docs/alerts.md.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/alerts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "\n    groups:\n")
+	if !ok {
+		t.Fatal("there is no file in docs/alerts.md")
+	}
+	var b strings.Builder
+	b.WriteString("groups:\n")
+	for line := range strings.Lines(rest) {
+		line, indented := strings.CutPrefix(line, "    ")
+		if !indented {
+			break
+		}
+		b.WriteString(line)
+	}
+	f := parse(t, b.String())
+	if f.Groups() != 1 || f.Rules() < 5 {
+		t.Errorf("%d rules in %d groups", f.Rules(), f.Groups())
+	}
+}

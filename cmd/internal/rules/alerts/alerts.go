@@ -23,6 +23,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
+	promrules "github.com/go-pcp/pcp/cmd/internal/prom/rules"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/processes"
@@ -35,21 +36,24 @@ var Command = &cli.Command{
 	Name:     "alerts",
 	Group:    "Rules",
 	Summary:  "list firing alerts; test rules and receivers",
-	Synopsis: "[options] | test [options] rules | send [options] receiver",
+	Synopsis: "[options] | test [options] rules | check rules | send [options] receiver",
 	Doc: `Lists the rules that are true now, with host, instance, value and start. The list has the rules with
 actions of each pcp ie (pmie) on this host that evaluates live metrics, and receivers that do not
 accept their alerts.
 
 pcp alerts test evaluates rules over an archive and shows when each would have been true. pcp alerts
-send sends a test alert to a receiver.`,
+check checks files of rules. pcp alerts send sends a test alert to a receiver.
+
+Rules are those of pmie, or of Prometheus in files that begin with "groups:".`,
 	Examples: []cli.Example{
 		{Line: "pcp alerts", Text: "list firing alerts"},
 		{Line: "pcp alerts test -a morning rules", Text: "show when rules would have fired"},
+		{Line: "pcp alerts check node.yml", Text: "find mistakes in a file of rules"},
 		{Line: "pcp alerts send pager", Text: "send a test alert to the receiver pager"},
 	},
 	Options: func() []cli.Option { return []cli.Option{cli.Heading("Options"), cli.OptJSON, cli.OptHelp} },
 	SeeAlso: []string{"pmie(1)"},
-	Sub:     []*cli.Command{testCommand, sendCommand},
+	Sub:     []*cli.Command{testCommand, checkCommand, sendCommand},
 	Bare:    true,
 
 	DieOnSignal: true,
@@ -83,17 +87,20 @@ func list(_ context.Context, env *cli.Env) int {
 			for i := range s.Alerts {
 				w.Encode(line{&s.Alerts[i], s.PID})
 			}
+			for i := range s.Pending {
+				w.Encode(line{&s.Pending[i], s.PID})
+			}
 		}
 		return status
 	}
-	firing := 0
+	firing, pending := 0, 0
 	w := tabwriter.NewWriter(env.Stdout, 0, 8, 2, ' ', 0)
 	for _, s := range states {
 		for _, a := range s.Alerts {
 			if firing++; firing == 1 {
-				fmt.Fprintln(w, "RULE\tHOST\tINSTANCE\tVALUE\tSINCE\tWHY")
+				fmt.Fprintln(w, heading)
 			}
-			fmt.Fprintln(w, row(a.Rule, a.Host, a.Instance, a.Value, a.Since.In(env.Local()).Format(stamp), a.Expr))
+			fmt.Fprintln(w, rowOf(env, &a))
 		}
 	}
 	w.Flush()
@@ -103,6 +110,16 @@ func list(_ context.Context, env *cli.Env) int {
 	case firing == 0 && status == 0:
 		fmt.Fprintf(env.Stdout, "Nothing fires.\n")
 	}
+	for _, s := range states {
+		for _, a := range s.Pending {
+			if pending++; pending == 1 {
+				fmt.Fprintf(env.Stdout, "\nPending, which fire if they stay:\n")
+				fmt.Fprintln(w, heading)
+			}
+			fmt.Fprintln(w, rowOf(env, &a))
+		}
+	}
+	w.Flush()
 	for _, s := range states {
 		for _, r := range s.Receivers {
 			if r.Waiting > 0 && r.Error != "" {
@@ -114,6 +131,17 @@ func list(_ context.Context, env *cli.Env) int {
 		}
 	}
 	return status
+}
+
+const heading = "RULE\tHOST\tINSTANCE\tVALUE\tSINCE\tWHY"
+
+// rowOf returns the line of an alert.
+func rowOf(env *cli.Env, a *alert.Alert) string {
+	expr := a.Expr
+	if a.Series != "" { // it may have several lines
+		expr = strings.Join(strings.Fields(expr), " ")
+	}
+	return row(a.Rule, a.Host, a.Instance, a.Value, a.Since.In(env.Local()).Format(stamp), expr)
 }
 
 const stamp = "2006-01-02 15:04:05"
@@ -154,7 +182,9 @@ var testCommand = &cli.Command{
 	Summary:  "show when rules would have fired in an archive",
 	Synopsis: "-a archive [options] rules...",
 	Doc: `Evaluates rules over archives, and prints a line for each period in which a rule was true for a host
-or an instance: its start, its end, and the first value. Actions are not performed.`,
+or an instance: its start, its end, and the first value. Actions are not performed.
+
+Groups of rules of Prometheus are evaluated at their intervals, those without one at the interval of -t, or each minute.`,
 	Examples: []cli.Example{{Line: "pcp alerts test -a morning -t 1min rules", Text: "evaluate rules for each minute of an archive"}},
 	Options: func() []cli.Option {
 		return []cli.Option{
@@ -176,12 +206,15 @@ type episode struct {
 	Expr     string     `json:"expression,omitempty"`
 	Since    time.Time  `json:"since"`
 	Until    *time.Time `json:"until,omitempty"` // nil: to the end
+
+	Labels      map[string]string `json:"labels,omitempty"` // of a rule of Prometheus
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // A record gathers episodes.
 type record struct {
 	all   []*episode
-	open  map[[3]string]*episode
+	open  map[[4]string]*episode
 	rules []string
 	seen  map[string]bool // of rules, whether they were true
 }
@@ -191,13 +224,16 @@ func (r *record) observe(ev deliver.Evaluation) {
 		r.rules = append(r.rules, ev.Rule)
 		r.seen[ev.Rule] = false
 	}
-	here := make(map[[3]string]bool)
+	here := make(map[[4]string]bool)
 	for _, m := range ev.Matches {
 		r.seen[ev.Rule] = true
-		key := [3]string{ev.Rule, m.Host, m.Instance}
+		key := [4]string{ev.Rule, m.Host, m.Instance, m.Series}
 		here[key] = true
 		if r.open[key] == nil {
 			r.open[key] = &episode{Rule: ev.Rule, Host: m.Host, Instance: m.Instance, Value: m.Value, Expr: ev.Expr, Since: ev.Time}
+			if m.Series != "" {
+				r.open[key].Labels, r.open[key].Annotations = m.Labels, m.Annotations
+			}
 			r.all = append(r.all, r.open[key])
 		}
 	}
@@ -225,7 +261,7 @@ func test(ctx context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	r := &record{open: make(map[[3]string]*episode), seen: make(map[string]bool)}
+	r := &record{open: make(map[[4]string]*episode), seen: make(map[string]bool)}
 	zone, err := r.evaluate(ctx, env, o)
 	if err != nil {
 		if text := strings.TrimSuffix(err.Error(), "\n"); text != "" {
@@ -298,11 +334,22 @@ func (r *record) evaluate(ctx context.Context, env *cli.Env, o *source.Options) 
 		return nil, err
 	}
 	e.Window(window.Origin, window.Finish)
+	var files []*promrules.File
+	pmie := false
 	for _, name := range o.Args {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", env.ProgName(), err)
 		}
+		if promrules.Is(b) {
+			f, err := promrules.Parse(name, b)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, f)
+			continue
+		}
+		pmie = true
 		sound, err := e.Load(ctx, bytes.NewReader(b), name)
 		if err != nil {
 			return nil, err
@@ -311,7 +358,15 @@ func (r *record) evaluate(ctx context.Context, env *cli.Env, o *source.Options) 
 			return nil, errRules
 		}
 	}
-	return zone, e.Run(ctx)
+	if pmie {
+		if err := e.Run(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(files) > 0 {
+		err = r.evaluateProm(ctx, o, files, window)
+	}
+	return zone, err
 }
 
 var sendCommand = &cli.Command{

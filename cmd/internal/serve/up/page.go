@@ -90,7 +90,7 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if p.token, err = readToken(filepath.Join(set.dir, tokenFile)); err != nil {
 		return err
 	}
-	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for other clients
+	none := noProxies()
 	api := func(host string) (*webapi.Handler, error) {
 		h, err := webapi.New(webapi.Config{
 			Host:      host,
@@ -124,11 +124,7 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	}
 	// As with the collector itself, other clients see no processes and control
 	// groups.
-	store, err := set.openSeries(p.log)
-	if err != nil {
-		return err
-	}
-	p.closers = append(p.closers, store)
+	store := set.series
 	some, err := seriesapi.New(seriesapi.Config{Store: series.Hide(store, ofProcesses), Zone: set.zone, Log: p.log})
 	if err != nil {
 		return err
@@ -139,9 +135,7 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	}
 	// PromQL sees what /series and /metrics show to the same clients.
 	live := func(host string) *promstore.Live {
-		l := promstore.NewLive(promstore.LiveConfig{Open: func(ctx context.Context) (*pmapi.Context, error) {
-			return (&pmapi.Dialer{Config: none}).Dial(ctx, host)
-		}})
+		l := newLive(host)
 		p.closers = append(p.closers, l)
 		return l
 	}
@@ -149,7 +143,7 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if byTCP {
 		prom.Live = live(hostOf(set, collector))
 	}
-	ownProm := promapi.Config{Store: promstore.New(store, promstore.Config{}), Live: live("unix:" + set.socket), Alerts: set.promAlerts, Log: p.log}
+	ownProm := promapi.Config{Store: promstore.New(store, promstore.Config{}), Live: live("unix:" + set.socket), Rules: set.promRules, Alerts: set.promAlerts, Log: p.log}
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
@@ -163,6 +157,18 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 		Log: p.log,
 	})
 	return err
+}
+
+// noProxies returns settings without the environment: proxies are for other clients.
+func noProxies() *config.Config {
+	return config.NewLookup(func(string) (string, bool) { return "", false })
+}
+
+// newLive returns the current values of the collector for PromQL.
+func newLive(host string) *promstore.Live {
+	return promstore.NewLive(promstore.LiveConfig{Open: func(ctx context.Context) (*pmapi.Context, error) {
+		return (&pmapi.Dialer{Config: noProxies()}).Dial(ctx, host)
+	}})
 }
 
 // serveAlerts serves the rules that are true, as "pcp alerts --json" does.
@@ -183,13 +189,16 @@ func (set *settings) serveAlerts(w http.ResponseWriter, _ *http.Request) {
 	json.NewEncoder(w).Encode(answer) // an error is an error of the connection
 }
 
-// promAlerts returns the same alerts in the form of Prometheus.
+// promAlerts returns the same alerts in the form of Prometheus, without those of its rules, which the interface knows itself.
 func (set *settings) promAlerts() []promapi.Alert {
 	states, _ := set.alerts()
 	var list []promapi.Alert
 	for _, s := range states {
 		for i := range s.Alerts {
 			a := &s.Alerts[i]
+			if a.Series != "" {
+				continue
+			}
 			notes := map[string]string{"expression": a.Expr}
 			if a.Text != "" {
 				notes["summary"] = a.Text

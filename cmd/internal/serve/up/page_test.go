@@ -202,6 +202,11 @@ func TestPageWithoutPort(t *testing.T) {
 	dir := tempDir(t)
 	set := &settings{dir: dir, socket: filepath.Join(dir, "pmcd.socket"), archiveDir: dir, zone: time.UTC}
 	set.alerts = func() ([]alert.State, []error) { return nil, nil }
+	var err error
+	if set.series, err = set.openSeries(slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	defer set.series.Close()
 	p, err := openPage(t.Context(), set, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

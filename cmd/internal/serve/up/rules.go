@@ -9,16 +9,20 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/ieconf"
+	promrules "github.com/go-pcp/pcp/cmd/internal/prom/rules"
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -31,12 +35,12 @@ const builtinRules = "built-in rules"
 // rules evaluates rules over the metrics of the collector of this process. It is an ordinary client
 // of its socket.
 type rules struct {
-	env  *cli.Env
-	set  *settings
-	log  *slog.Logger
-	out  io.Writer // the log as a file, for what rules print
-	name string
-	text []byte
+	env   *cli.Env
+	set   *settings
+	log   *slog.Logger
+	out   io.Writer   // the log as a file, for what rules print
+	files []rulesFile // of pmie
+	prom  *promRules  // files of Prometheus, nil if there are none
 
 	receivers *alert.Settings // receivers of alerts, nil if there are none
 	manager   *alert.Manager  // delivers to them
@@ -44,7 +48,16 @@ type rules struct {
 
 	cancel context.CancelFunc // nil if they are not evaluated
 	done   chan struct{}
-	firing map[string]bool // by rule, host and instance
+
+	mu     sync.Mutex
+	firing map[string]bool    // by rule, host, instance and series
+	own    []deliver.Delivery // of the rules of pmie
+}
+
+// A rulesFile is a file of rules of pmie.
+type rulesFile struct {
+	name string
+	text []byte
 }
 
 // loadRules reads the rules of --rules, and returns an error with all mistakes in them. It returns
@@ -53,47 +66,75 @@ func loadRules(ctx context.Context, env *cli.Env, set *settings) (*rules, error)
 	if !set.rules {
 		return nil, nil
 	}
-	r := &rules{env: env, set: set, name: set.rulesFile, firing: make(map[string]bool)}
-	var err error
-	if r.name == "" {
-		r.name = builtinRules
-		r.text, err = ieconf.Generate(ieconf.Config{})
-	} else {
-		r.text, err = readRules(r.name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	// Without a collector only the text is checked.
-	var wrong bytes.Buffer
-	e, err := pmie.New(ctx, pmie.Config{Name: "rules", Err: &wrong, Quiet: true, Places: true, Dial: func(context.Context, string) (*pmapi.Context, error) {
-		return nil, errors.New("there is no collector yet")
-	}})
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close()
-	if _, err := e.Load(ctx, bytes.NewReader(r.text), r.name); err != nil {
-		return nil, err
-	}
-	var errs strings.Builder
-	for line := range strings.Lines(wrong.String()) {
-		if !strings.HasPrefix(line, "rules: warning - ") { // that there is no collector
-			errs.WriteString(line)
-		}
-	}
-	if errs.Len() > 0 {
-		return nil, fmt.Errorf("%s: %w:\n%s", r.name, errRules, strings.TrimSpace(errs.String()))
-	}
-	if list := e.Deliveries(); len(list) > 0 {
-		if r.receivers, _, err = alerts.Receivers(env, set.receivers, set.dir); err == nil {
-			err = r.receivers.Check(list)
-		}
+	r := &rules{env: env, set: set, firing: make(map[string]bool)}
+	if len(set.rulesFiles) == 0 {
+		text, err := ieconf.Generate(ieconf.Config{})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w:\nrule %s is for receiver %s: %w", r.name, errRules, list[0].Rule, list[0].Receiver, err)
+			return nil, err
 		}
+		r.files = append(r.files, rulesFile{builtinRules, text})
 	}
-	return r, nil
+	for _, name := range set.rulesFiles {
+		text, err := readRules(name)
+		if err != nil {
+			return nil, err
+		}
+		if !promrules.Is(text) {
+			r.files = append(r.files, rulesFile{name, text})
+			continue
+		}
+		f, err := promrules.Parse(name, text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w:\n%w", name, errRules, err)
+		}
+		if r.prom == nil {
+			r.prom = &promRules{}
+		}
+		r.prom.files = append(r.prom.files, f)
+	}
+	list, err := r.check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 && r.prom == nil {
+		return r, nil
+	}
+	r.receivers, _, err = alerts.Receivers(env, set.receivers, set.dir)
+	if errors.Is(err, alerts.ErrNoReceivers) && len(list) == 0 { // rules of Prometheus name none
+		return r, nil
+	}
+	if err == nil {
+		err = r.receivers.Check(list)
+	}
+	switch {
+	case err == nil:
+		return r, nil
+	case len(list) == 0:
+		return nil, err
+	}
+	return nil, fmt.Errorf("%s: %w:\nrule %s is for receiver %s: %w", r.pmieNames(), errRules, list[0].Rule, list[0].Receiver, err)
+}
+
+// check checks the files of pmie, and returns the actions that notify receivers.
+func (r *rules) check(ctx context.Context) ([]deliver.Delivery, error) {
+	var all []deliver.Delivery
+	for _, f := range r.files {
+		_, list, err := alerts.CheckPmie(ctx, f.name, f.text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w:\n%w", f.name, errRules, err)
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// pmieNames returns the names of the files of pmie.
+func (r *rules) pmieNames() string {
+	var list []string
+	for _, f := range r.files {
+		list = append(list, f.name)
+	}
+	return strings.Join(list, ", ")
 }
 
 func readRules(path string) ([]byte, error) {
@@ -138,8 +179,35 @@ func (r *rules) start(fail func(error)) {
 }
 
 func (r *rules) run(ctx context.Context) error {
+	var e *pmie.Engine
+	if len(r.files) > 0 {
+		var err error
+		if e, err = r.open(ctx); err != nil {
+			return err
+		}
+		defer e.Close()
+		r.own = e.Deliveries()
+		r.log.Info("rules are evaluated", "from", r.pmieNames(), "rules", e.Stats().Rules)
+	}
+	if err := r.tell(); err != nil {
+		return err
+	}
+	defer r.endTelling()
+	g, ctx := errgroup.WithContext(ctx)
+	if e != nil {
+		g.Go(func() error { return e.Run(ctx) })
+	}
+	if r.prom != nil {
+		r.log.Info("rules of Prometheus are evaluated", "from", r.prom.names(), "rules", r.prom.count())
+		g.Go(func() error { return r.prom.run(ctx, r) })
+	}
+	return g.Wait()
+}
+
+// open returns an engine of pmie with the rules.
+func (r *rules) open(ctx context.Context) (*pmie.Engine, error) {
 	const own = "unix:"
-	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for other clients
+	none := noProxies()
 	var said bytes.Buffer
 	messages := &redirect{&said}
 	e, err := pmie.New(ctx, pmie.Config{
@@ -154,32 +222,31 @@ func (r *rules) run(ctx context.Context) error {
 		},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer e.Close()
-	if _, err := e.Load(ctx, bytes.NewReader(r.text), r.name); err != nil {
-		return err
+	for _, f := range r.files {
+		if _, err := e.Load(ctx, bytes.NewReader(f.text), f.name); err != nil {
+			e.Close()
+			return nil, err
+		}
 	}
 	if text := said.String(); strings.Contains(text, " error - ") {
-		return fmt.Errorf("%s: %w:\n%s", r.name, errRules, strings.TrimSpace(text))
+		e.Close()
+		return nil, fmt.Errorf("%s: %w:\n%s", r.pmieNames(), errRules, strings.TrimSpace(text))
 	}
 	if _, err := said.WriteTo(r.out); err != nil {
-		return err
+		e.Close()
+		return nil, err
 	}
 	messages.w = r.out
-	if err := r.tell(e); err != nil {
-		return err
-	}
-	defer r.endTelling()
-	r.log.Info("rules are evaluated", "from", r.name, "rules", e.Stats().Rules)
-	return e.Run(ctx)
+	return e, nil
 }
 
 // drainFor is the longest wait for receivers at the end.
 const drainFor = 5 * time.Second
 
 // tell delivers alerts to receivers, and lists them for pcp alerts.
-func (r *rules) tell(e *pmie.Engine) error {
+func (r *rules) tell() error {
 	var standings func() []alert.Standing
 	if r.receivers != nil {
 		dir := r.receivers.Spool
@@ -190,12 +257,12 @@ func (r *rules) tell(e *pmie.Engine) error {
 		if err != nil {
 			return fmt.Errorf("alerts cannot be kept until they are delivered: %w", err)
 		}
-		if err := m.Adopt(e.Deliveries()); err != nil {
+		if err := m.Adopt(r.deliveries()); err != nil {
 			return errors.Join(err, m.Close())
 		}
 		r.manager, standings = m, m.Standings
 	}
-	state := alert.State{PID: os.Getpid(), Rules: []string{r.name}, Host: "local:"}
+	state := alert.State{PID: os.Getpid(), Rules: r.fileNames(), Host: "local:"}
 	var err error
 	for _, dir := range alert.StateDirs(r.env.Config().Get("PCP_RUN_DIR"), r.env.Getenv("XDG_RUNTIME_DIR")) {
 		if r.board, err = alert.NewBoard(dir, state, standings); err == nil {
@@ -204,6 +271,28 @@ func (r *rules) tell(e *pmie.Engine) error {
 	}
 	r.log.Warn("pcp alerts will not know which rules are true", "err", err)
 	return nil
+}
+
+// fileNames returns the names of all files as a list.
+func (r *rules) fileNames() []string {
+	if len(r.set.rulesFiles) == 0 {
+		return []string{builtinRules}
+	}
+	return r.set.rulesFiles
+}
+
+// deliveries returns the actions of all rules: each alerting rule of Prometheus notifies each receiver.
+func (r *rules) deliveries() []deliver.Delivery {
+	list := slices.Clone(r.own)
+	if r.prom == nil {
+		return list
+	}
+	for _, name := range r.prom.engine.AlertingRules() {
+		for _, to := range r.receivers.Receivers {
+			list = append(list, deliver.Delivery{Rule: name, Kind: kindOf(to), Receiver: to.Name})
+		}
+	}
+	return list
 }
 
 // endTelling undoes tell. Messages that receivers have not accepted by then are sent at the next
@@ -238,24 +327,33 @@ func (r *rules) observe(ev deliver.Evaluation) {
 	if ev.State == deliver.Unknown {
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	prefix := ev.Rule + "\x00"
 	now := make(map[string]bool)
 	for _, m := range ev.Matches {
-		key := prefix + m.Host + "\x00" + m.Instance
+		key := prefix + m.Host + "\x00" + m.Instance + "\x00" + m.Series
 		now[key] = true
 		if !r.firing[key] {
 			r.firing[key] = true
-			r.log.Warn("a rule is true", "rule", ev.Rule, "host", m.Host, "instance", m.Instance, "value", m.Value)
+			r.log.Warn("a rule is true", append([]any{"rule", ev.Rule, "host", m.Host, "instance", m.Instance, "value", m.Value}, seriesAttr(m.Series)...)...)
 		}
 	}
 	for key := range r.firing {
 		if strings.HasPrefix(key, prefix) && !now[key] {
 			delete(r.firing, key)
-			_, rest, _ := strings.Cut(key, "\x00")
-			host, inst, _ := strings.Cut(rest, "\x00")
-			r.log.Info("a rule is not true any more", "rule", ev.Rule, "host", host, "instance", inst)
+			of := strings.SplitN(key, "\x00", 4)
+			r.log.Info("a rule is not true any more", append([]any{"rule", ev.Rule, "host", of[1], "instance", of[2]}, seriesAttr(of[3])...)...)
 		}
 	}
+}
+
+// seriesAttr is the attribute of the log with the labels of an alert of Prometheus.
+func seriesAttr(series string) []any {
+	if series == "" {
+		return nil
+	}
+	return []any{"labels", series}
 }
 
 // stop ends the evaluation, and waits for it.

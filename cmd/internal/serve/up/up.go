@@ -22,6 +22,9 @@ import (
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
+	promrules "github.com/go-pcp/pcp/cmd/internal/prom/rules"
+	promstore "github.com/go-pcp/pcp/cmd/internal/prom/store"
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
@@ -57,7 +60,8 @@ token, the page shows what the collector shows to anonymous clients. --no-web tu
 
 With --rules it evaluates rules, like pmie, performs their actions, and logs when a rule becomes
 true and when it clears. Without a file it uses the built-in rules, which watch the machine and
-write to the system's log.`,
+write to the system's log. A file may also have rules of Prometheus ("groups:"), whose alerts go to
+all receivers.`,
 	Examples: []cli.Example{
 		{Line: "pcp up", Text: "collect until ctrl-C"},
 		{Line: "pcp up --port 44399 --dir /tmp/mine", Text: "run next to another collector"},
@@ -66,6 +70,7 @@ write to the system's log.`,
 		{Line: "pcp up --all --tls tls.conf", Text: "accept encrypted connections from other hosts"},
 		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
 		{Line: "pcp up --rules=my.rules", Text: "watch it by your own rules"},
+		{Line: "pcp up --rules=my.rules --rules=node.yml", Text: "and by rules of Prometheus"},
 	},
 	SeeAlso: []string{"pcp help chart", "pcp help info", "pcp help pmcd", "pcp help replay"},
 	Options: func() []cli.Option {
@@ -82,7 +87,7 @@ write to the system's log.`,
 			{Long: "no-processes", Help: "do not record processes and their arguments"},
 			{Long: "keep-days", Arg: "N", Help: "remove archives not written to for N days [default 7]"},
 			{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives beyond this total size [default 1gb]"},
-			{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, or the built-in ones"},
+			{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, of pmie or Prometheus, or the built-in ones; may be repeated"},
 			{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
 			{Long: "sample", Help: "also run the sample agents, for trying out tools"},
 			cli.OptVersion,
@@ -97,6 +102,8 @@ type settings struct {
 	socket, dir  string
 	alerts       func() ([]alert.State, []error) // alerts that fire on this host
 	archiveDir   string                          // of this host's loggers
+	series       *archives.Store                 // of the archives, nil if nothing reads them
+	promRules    *promrules.Engine               // nil if there are no rules of Prometheus
 	zone         *time.Location
 	tls          string
 	all, sample  bool
@@ -106,8 +113,8 @@ type settings struct {
 	webPort      int
 	webPortGiven bool
 	rules        bool
-	rulesFile    string // "" for the built-in ones
-	receivers    string // file of --receivers
+	rulesFiles   []string // none for the built-in ones
+	receivers    string   // file of --receivers
 	keep         janitor.Policy
 	stays        bool // when the terminal is closed
 
@@ -142,7 +149,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		case "sample":
 			set.sample = true
 		case "rules":
-			set.rules, set.rulesFile = true, arg
+			if set.rules = true; arg != "" {
+				set.rulesFiles = append(set.rulesFiles, arg)
+			}
 		case "receivers":
 			set.receivers = arg
 		case "no-record":
@@ -291,6 +300,21 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		}
 		cfg.TLS = secrets.Config()
 	}
+	if !set.noWeb || rules != nil && rules.prom != nil {
+		store, err := set.openSeries(log)
+		if err != nil {
+			closeAll(lns)
+			return err
+		}
+		defer store.Close() // its index is written as it changes
+		set.series = store
+	}
+	if rules != nil && rules.prom != nil {
+		live := newLive("unix:" + set.socket)
+		defer live.Close() // no error
+		rules.prom.connect(promstore.Joined(promstore.New(set.series, promstore.Config{}), live), log)
+		set.promRules = rules.prom.engine
+	}
 	page, err := openPage(ctx, set, lns, log)
 	if err != nil {
 		closeAll(lns)
@@ -337,6 +361,9 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		go func() {
 			for range hup {
 				server.RequestHangUp()
+				if rules != nil && rules.prom != nil {
+					rules.prom.reload()
+				}
 			}
 		}()
 	}
@@ -501,9 +528,9 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 		fmt.Fprintf(&b, "  records  %s\n           %s; --no-record turns it off\n", set.archives(host), set.caps())
 	}
 	if set.rules {
-		name := set.rulesFile
-		if name == "" {
-			name = builtinRules
+		name := builtinRules
+		if len(set.rulesFiles) > 0 {
+			name = strings.Join(set.rulesFiles, ", ")
 		}
 		fmt.Fprintf(&b, "  rules    %s; %s alerts lists those that are true\n", name, env.Pcp())
 	}
