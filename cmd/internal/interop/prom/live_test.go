@@ -24,7 +24,7 @@ import (
 
 // liveMetrics are recorded by a live, and may be scraped.
 var liveMetrics = []string{
-	"disk", "hinv.ncpu", "kernel.all", "kernel.percpu.cpu", "mem.physmem", "mem.util", "mem.vmstat.pgfault", "mem.vmstat.pgmajfault", "network.interface", "network.tcp",
+	"disk", "filesys", "hinv.ncpu", "kernel.all", "kernel.percpu.cpu", "kernel.percpu.interrupts", "mem.physmem", "mem.util", "mem.vmstat.pgfault", "mem.vmstat.pgmajfault", "network.interface", "network.tcp",
 	"proc.nprocs", "proc.psinfo.utime", "proc.psinfo.rss", "sample.bin", "sample.colour", "sample.control", "sample.seconds", "sample.byte_ctr", "sample.kbyte_ctr", "sample.float", "sample.double",
 }
 
@@ -35,6 +35,7 @@ type live struct {
 	port  string // of the collector
 	page  string // the URL below which /api/v1 and /metrics are
 	token string // of the page: its clients see processes
+	pid   int    // of the collector
 }
 
 // startLive starts a collector, and a recorder with an interval.
@@ -54,11 +55,11 @@ func startLive(t *testing.T, interval time.Duration) *live {
 	}
 	l := &live{dir: dir, port: fmt.Sprint(oracle.FreePort(t))}
 	l.env = append(oracle.Env(), "HOME="+dir, "XDG_STATE_HOME="+dir, "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir, "PCP_LOG_DIR="+filepath.Join(dir, "log"), "PCP_CONF=/dev/null", "PCP_USER="+me.Username,
-		"PMCD_SOCKET="+filepath.Join(dir, "state", "pmcd.socket"), "PMCD_PORT="+l.port)
-	state := filepath.Join(dir, "state")
+		"PMCD_SOCKET="+filepath.Join(dir, "pcp", "pmcd.socket"), "PMCD_PORT="+l.port)
+	state := filepath.Join(dir, "pcp") // where commands look for it
 	web := fmt.Sprint(oracle.FreePort(t))
 	out := new(syncBuffer)
-	l.start(t, out, "up", "--port", l.port, "--web-port", web, "--dir", state, "--no-record", "--sample")
+	l.pid = l.start(t, out, "up", "--port", l.port, "--web-port", web, "--dir", state, "--no-record", "--sample")
 	page := regexp.MustCompile(`http://(\S+)/\?token=(\S+)`)
 	await.Until(t, "the collector prints its page", func() bool { return page.MatchString(out.String()) })
 	m := page.FindStringSubmatch(out.String())
@@ -72,8 +73,8 @@ func startLive(t *testing.T, interval time.Duration) *live {
 	return l
 }
 
-// start runs a command of ours until the end of the test.
-func (l *live) start(t *testing.T, out *syncBuffer, args ...string) {
+// start runs a command of ours until the end of the test, and returns its process.
+func (l *live) start(t *testing.T, out *syncBuffer, args ...string) (pid int) {
 	t.Helper()
 	cmd := exec.Command(twin.Tool(t, "pcp"), args...)
 	cmd.Env, cmd.Dir = l.env, l.dir
@@ -88,9 +89,10 @@ func (l *live) start(t *testing.T, out *syncBuffer, args ...string) {
 			t.Logf("pcp %s:\n%.3000s", strings.Join(args, " "), out.String())
 		}
 	})
+	return cmd.Process.Pid
 }
 
-// recorded waits until a query has a result, with all of the archives' values that it needs.
+// recorded waits until a query has a result.
 func (l *live) recorded(t *testing.T, expr string) {
 	t.Helper()
 	await.Until(t, expr+" has a result", func() bool {
@@ -120,14 +122,24 @@ func (b *syncBuffer) String() string {
 // get requests a page, and returns its text.
 func get(t *testing.T, url string) string {
 	t.Helper()
-	w, err := http.Get(url)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return send(t, r)
+}
+
+// send makes a request, and returns the text of the reply.
+func send(t *testing.T, r *http.Request) string {
+	t.Helper()
+	w, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Body.Close()
 	var b bytes.Buffer
 	if _, err := b.ReadFrom(w.Body); err != nil || w.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s %v\n%.300s", url, w.Status, err, &b)
+		t.Fatalf("%s: %s %v\n%.300s", r.URL, w.Status, err, &b)
 	}
 	return b.String()
 }

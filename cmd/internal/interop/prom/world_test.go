@@ -192,15 +192,21 @@ func newWorld(t *testing.T) *world {
 	for i, host := range []string{"www1", "www2"} {
 		w.bases = append(w.bases, writeArchive(t, w.dir, host, uint64(i+1)))
 	}
-	list, err := archives.Open(t.Context(), archives.Config{Dirs: []string{w.dir}, Interval: -1})
+	w.ours = serve(t, w.dir, -1)
+	return w
+}
+
+// serve serves the archives of a directory, which is read again at an interval, and returns the URL.
+func serve(t *testing.T, dir string, interval time.Duration) string {
+	t.Helper()
+	list, err := archives.Open(t.Context(), archives.Config{Dirs: []string{dir}, Interval: interval})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { list.Close() })
 	srv := httptest.NewServer(api.New(api.Config{Store: store.New(list, store.Config{})}))
 	t.Cleanup(srv.Close)
-	w.ours = srv.URL
-	return w
+	return srv.URL
 }
 
 // startPrometheus starts Debian's Prometheus with a configuration, and returns its URL. The test is skipped where there is none.

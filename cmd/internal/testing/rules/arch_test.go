@@ -189,6 +189,9 @@ var neighbours = map[string]string{
 	"cmd/internal/pmproxy/series/query -> cmd/internal/pmproxy/series":     "queries are answered from a store",
 	"cmd/internal/pmproxy/series/query -> cmd/internal/pmproxy/series/sid": "and name series by their identifiers",
 
+	"cmd/internal/testing/docpage -> internal/testing/await":   "it waits for the end of commands",
+	"cmd/internal/testing/docpage -> internal/testing/testdir": "where the pages are",
+
 	"cmd/internal/testing/twin -> internal/testing/longtest": "which archives of the suite a test takes depends on it",
 	"cmd/internal/testing/twin -> internal/testing/testdir":  "it compares what tools leave in a folder",
 	"cmd/internal/testing/twin -> internal/testing/oracle":   "one knows where the real PCP is, the other compares tools with its",
