@@ -88,6 +88,7 @@ var floors = map[string]int{
 	"internal/storage":                0,
 	"cmd/internal/objects":            1, // stores for the readers of archives
 	"cmd/internal/prom":               5, // answers from the series of pmproxy
+	"cmd/internal/columns":            2, // a format beside archives
 	"cmd/internal/prom/names":         0, // a mapping
 	"cmd/internal/prom/remote":        1, // a protocol
 	"cmd/internal/prom/send":          2, // archives by that protocol
