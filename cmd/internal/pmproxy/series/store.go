@@ -55,7 +55,7 @@ type Store interface {
 
 	// Sweep yields the samples of series between two times, both included, with one reading of each archive for all
 	// series of its source: the samples of a series are in the order of time, those of different series are not. The
-	// end of the zero time means no limit. It skips unknown series, and ends after an error. Samples with Gap set are
+	// end of the zero time means no limit. It skips unknown series, and ends after an error. Samples with Gap or Block set are
 	// among them.
 	//
 	// A sample is valid until the next one.
@@ -187,6 +187,10 @@ type Sample struct {
 	// Values are the values of the instances, or one value without an instance. Their type is the
 	// type in the descriptor at that time.
 	Values []InstValue
+
+	// Block, if not nil, is many samples from Time on, in place of Values. Only Sweep yields blocks. A block
+	// remains valid.
+	Block *Block
 }
 
 // An InstValue is a value of an instance.

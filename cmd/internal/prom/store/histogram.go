@@ -223,7 +223,7 @@ func (q *querier) loadHistograms(ctx context.Context, b *builder, matchers []*la
 		if err != nil {
 			return err
 		}
-		if err := tallies[sample.Series].sample(sample); err != nil {
+		if err := eachSample(sample, tallies[sample.Series].sample); err != nil {
 			return err
 		}
 	}

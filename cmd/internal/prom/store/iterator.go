@@ -38,7 +38,8 @@ func (s *seriesSet) Warnings() annotations.Annotations { return nil }
 type column struct {
 	labels  labels.Labels
 	samples samples
-	mixed   bool // samples are not in the order of time
+	lazy    []lazy // before, among or after samples
+	mixed   bool   // samples are not in the order of time
 }
 
 // Labels implements [storage.Series].
@@ -46,6 +47,14 @@ func (c *column) Labels() labels.Labels { return c.labels }
 
 // Iterator implements [storage.Series].
 func (c *column) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
+	if len(c.lazy) > 0 {
+		r, ok := it.(*lazyIterator)
+		if !ok {
+			r = &lazyIterator{}
+		}
+		r.reset(c)
+		return r
+	}
 	if r, ok := it.(interface{ Reset(storage.Samples) }); ok {
 		r.Reset(c.samples)
 		return it
@@ -54,9 +63,12 @@ func (c *column) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
 }
 
 // order sorts the samples. Of two samples at the same time, the last one counts that is not a stale marker.
-func (c *column) order() {
+func (c *column) order() error {
 	if !c.mixed {
-		return
+		return nil
+	}
+	if err := c.decode(); err != nil {
+		return err
 	}
 	slices.SortStableFunc(c.samples, func(a, b sample) int { return cmp.Compare(a.t, b.t) })
 	list := c.samples[:0]
@@ -70,6 +82,7 @@ func (c *column) order() {
 		list = append(list, s)
 	}
 	c.samples, c.mixed = list, false
+	return nil
 }
 
 // samples are the samples of a series, for [storage.NewListSeriesIterator].

@@ -66,7 +66,13 @@ func (q *querier) load(ctx context.Context, b *builder, matchers []*labels.Match
 		if err != nil {
 			return err
 		}
-		if err := readers[sample.Series].sample(sample); err != nil {
+		r := readers[sample.Series]
+		if sample.Block != nil {
+			err = r.block(sample.Block)
+		} else {
+			err = r.sample(sample)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -135,7 +141,7 @@ func (r *reader) sample(s *series.Sample) error {
 		v := &s.Values[i]
 		tr, ok := r.byInst[instKey{v.Instance, v.Value.Inst}]
 		if !ok {
-			tr = r.begin(v)
+			tr = r.begin(v.Instance, v.Value.Inst)
 		}
 		if tr.group != r.n {
 			here++
@@ -159,15 +165,20 @@ func (r *reader) sample(s *series.Sample) error {
 		if tr.stale || tr.group == r.n {
 			continue
 		}
-		// Different instances of a metric may be recorded at different intervals. An instance is gone if others of the same
-		// earlier record are there without it, or if all instances are other ones and it is late.
-		if known && tr.group == before || !known && tr.step > 0 && (t-tr.last)*20 >= tr.step*19 {
+		if gone(tr, known, before, t) {
 			if err := r.end(tr, t); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// gone reports whether a series without a value at time t has ended. Different instances of a metric may be recorded at different
+// intervals. An instance is gone if others of the same earlier record, with number before, are there without it, or if all instances
+// are other ones and it is late.
+func gone(tr *track, known bool, before int, t int64) bool {
+	return known && tr.group == before || !known && tr.step > 0 && (t-tr.last)*20 >= tr.step*19
 }
 
 // end adds a stale marker.
@@ -185,7 +196,7 @@ func (r *reader) end(tr *track, t int64) error {
 func staleNaN() float64 { return math.Float64frombits(value.StaleNaN) }
 
 // begin returns the track of a new instance. Those that do not match have one too: whether another instance is gone depends on them.
-func (r *reader) begin(v *series.InstValue) *track {
+func (r *reader) begin(id sid.ID, inst int32) *track {
 	var in *instance
 	if r.m.Desc.InDom != pcp.InDomNull {
 		if r.byID == nil {
@@ -194,16 +205,16 @@ func (r *reader) begin(v *series.InstValue) *track {
 				r.byID[r.m.insts[i].ID] = &r.m.insts[i]
 			}
 		}
-		in = r.byID[v.Instance]
+		in = r.byID[id]
 	}
 	tr := &track{}
 	if in != nil || r.m.Desc.InDom == pcp.InDomNull {
-		if l := r.m.labels(&r.scratch, in, v.Value.Inst); matches(l, r.matchers, "") {
+		if l := r.m.labels(&r.scratch, in, inst); matches(l, r.matchers, "") {
 			tr.column = r.b.series(l)
 		}
 	}
 	r.tracks = append(r.tracks, tr)
-	r.byInst[instKey{v.Instance, v.Value.Inst}] = tr
+	r.byInst[instKey{id, inst}] = tr
 	return tr
 }
 
@@ -213,6 +224,7 @@ type builder struct {
 	max, n     int
 	byHash     map[uint64][]*column
 	list       []*column
+	nanos, ms  []int64 // times of the last block
 }
 
 func newBuilder(most int, start, end int64) *builder {
@@ -246,14 +258,15 @@ func (b *builder) add(c *column, t int64, v float64) error {
 	if t < b.start || t > b.end {
 		return nil
 	}
-	if n := len(c.samples); n > 0 {
-		switch last := &c.samples[n-1]; {
-		case t == last.t:
-			last.v = v
-			return nil
-		case t < last.t:
-			c.mixed = true
+	if last, ok := c.last(); ok && t <= last {
+		if err := c.decode(); err != nil {
+			return err
 		}
+		if t == last {
+			c.samples[len(c.samples)-1].v = v
+			return nil
+		}
+		c.mixed = true
 	}
 	c.samples = append(c.samples, sample{t, v})
 	return b.count(1)
@@ -263,10 +276,12 @@ func (b *builder) add(c *column, t int64, v float64) error {
 func (b *builder) set(sorted, all bool) storage.SeriesSet {
 	list := make([]storage.Series, 0, len(b.list))
 	for _, c := range b.list {
-		if len(c.samples) == 0 && !all {
+		if len(c.samples)+len(c.lazy) == 0 && !all {
 			continue
 		}
-		c.order()
+		if err := c.order(); err != nil {
+			return storage.ErrSeriesSet(err)
+		}
 		list = append(list, c)
 	}
 	if sorted {

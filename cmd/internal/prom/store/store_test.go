@@ -244,6 +244,17 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestStaleSelection ends a selected series while another series begins that is not selected.
+func TestStaleSelection(t *testing.T) {
+	f := newFixture("a.b", gauge())
+	f.at(1000, "x", 1, "y", 2)
+	f.at(1010, "x", 1, "z", 3)
+	s := store.New(f, store.Config{})
+	if got := query(t, s, `count(a_b{instname=~"x|y"})`, 1010); got != "{} => 1 @[1010000]" {
+		t.Errorf("after y is gone: %s", got)
+	}
+}
+
 // TestIntervals records instances of a metric at different intervals.
 func TestIntervals(t *testing.T) {
 	f := newFixture("a.b", gauge())

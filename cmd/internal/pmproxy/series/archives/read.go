@@ -444,7 +444,7 @@ func (v *walker) newest(count int, yield func(*series.Sample, error) bool) bool 
 
 // sample returns the values at the scanner's position.
 func (v *walker) sample(to *series.Sample) {
-	to.Series, to.Time, to.Gap, to.Err, to.Values = v.id, v.scan.Time, false, 0, to.Values[:0]
+	to.Series, to.Time, to.Gap, to.Err, to.Values, to.Block = v.id, v.scan.Time, false, 0, to.Values[:0], nil
 	if v.scan.Status != 0 {
 		to.Err = v.scan.Status
 		return

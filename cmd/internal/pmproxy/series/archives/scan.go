@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/columns"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 	"github.com/go-pcp/pcp/internal/storage"
@@ -42,6 +43,7 @@ func depth(path string) int { return strings.Count(storage.Clean(path), string(f
 // the directories that exist but cannot be read.
 func (s *Store) list(ctx context.Context) (all map[string]*found, unread []string, err error) {
 	all = map[string]*found{}
+	var extra []string // files of columns
 	s.watch.begin()
 	dirs := s.cfg.Dirs
 	if s.cfg.More != nil {
@@ -98,6 +100,11 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 				return nil // WalkDir reports it too
 			}
 			s.listFiles(path, files, "", all)
+			for _, f := range files {
+				if _, ok := columns.BaseName(f.Name()); ok && !storage.Remote(path) {
+					extra = append(extra, filepath.Join(path, f.Name()))
+				}
+			}
 			if len(all) > maxArchives {
 				return fmt.Errorf("more than %d archives", maxArchives)
 			}
@@ -106,6 +113,9 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 		if err != nil {
 			return nil, nil, err
 		}
+	}
+	if len(unread) == 0 {
+		s.orphans(extra, all)
 	}
 	return all, unread, nil
 }

@@ -51,6 +51,12 @@ type Config struct {
 	// only when GC is called. Rescan is the longest, for changes that go unnoticed: 0 for DefaultRescan.
 	Interval, Rescan time.Duration
 
+	// Columns selects how files of columns (package columns) are used. They make Sweep fast.
+	Columns Columns
+
+	// ColumnsDir is a directory for columns of archives in directories that are not writable; "" means that they get none.
+	ColumnsDir string
+
 	// MaxOpen is the maximum number of unused archives that stay open; 0 for DefaultOpen.
 	MaxOpen int
 
@@ -74,6 +80,8 @@ type Store struct {
 
 	state atomic.Pointer[state]
 	files *openFiles
+
+	columns columnsMaker
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -159,6 +167,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	run, stop := context.WithCancel(context.Background())
 	s.stop, s.done = stop, make(chan struct{})
+	if s.cfg.Columns == MakeColumns {
+		s.columns.queue, s.columns.done = make(chan string, columnsQueue), make(chan struct{})
+		go s.makeColumns(run)
+	}
 	go s.run(run)
 	return s, nil
 }
@@ -228,6 +240,9 @@ func (s *Store) Close() error {
 		if s.stop != nil {
 			s.stop()
 			<-s.done
+			if s.columns.done != nil {
+				<-s.columns.done
+			}
 		}
 		s.watch.close()
 		s.scanning.Lock()

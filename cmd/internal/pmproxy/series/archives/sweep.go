@@ -146,13 +146,24 @@ func (w *sweeper) find(tx *tx, archs []*arch) error {
 // run yields the samples, and reports whether to continue.
 func (w *sweeper) run() (more bool, err error) {
 	for i := range w.parts {
-		if !w.enter(i) {
-			continue
-		}
-		if more, err := w.part(); err != nil || !more {
+		if err := w.ctx.Err(); err != nil {
 			return false, err
 		}
-		w.leave()
+		rest, more := w.columns(i)
+		if !more {
+			return false, nil
+		}
+		if len(rest) > 0 {
+			switch {
+			case w.enter(i):
+				if more, err := w.part(rest); err != nil || !more {
+					return false, err
+				}
+				w.leave()
+			case len(rest) == len(w.has[i]):
+				continue
+			}
+		}
 		if i+1 < len(w.parts) && !w.finish(i) {
 			return false, nil
 		}
@@ -182,14 +193,13 @@ func (w *sweeper) ahead() bool {
 	return true
 }
 
-// part yields the samples of the current archive.
-func (w *sweeper) part() (bool, error) {
+// part yields the samples of some metrics of the current archive.
+func (w *sweeper) part(has map[pcp.PMID][]int) (bool, error) {
 	if w.from.Compare(w.parts[w.i].start) > 0 {
 		if err := w.place(w.from); err != nil {
 			return false, err
 		}
 	}
-	has := w.has[w.i]
 	for w.r != nil {
 		ok, more, err := w.step(archive.Forward)
 		if err != nil {
@@ -237,6 +247,19 @@ func (w *sweeper) take(i int) bool {
 	if at.Compare(t.last) <= 0 {
 		return true // of an earlier archive too
 	}
+	if !w.follow(i, at) {
+		return false
+	}
+	t.last = at
+	w.target = t.target
+	w.sample(&w.now)
+	return w.yield(&w.now, nil)
+}
+
+// follow yields a gap before the sample of a target at a time, if the recording was interrupted between two archives, and reports
+// whether to continue.
+func (w *sweeper) follow(i int, at pcp.Timestamp) bool {
+	t := &w.targets[i]
 	if !t.last.IsZero() {
 		pause := at.Sub(t.last)
 		if !t.end.IsZero() && t.gap > 0 && pause > pauseOf*t.gap && !w.interrupt(i, t.end) {
@@ -244,10 +267,8 @@ func (w *sweeper) take(i int) bool {
 		}
 		t.gap = pause
 	}
-	t.last, t.end = at, pcp.Timestamp{}
-	w.target = t.target
-	w.sample(&w.now)
-	return w.yield(&w.now, nil)
+	t.end = pcp.Timestamp{}
+	return true
 }
 
 // interrupt yields a gap of a target, and reports whether to continue.
