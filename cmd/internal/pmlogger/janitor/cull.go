@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/columns"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
 )
 
@@ -27,9 +28,12 @@ func Cull(dir string, p Policy, now time.Time, written func(*Archive) bool) (rem
 		return nil, err
 	}
 	total := int64(0)
+	have := make(map[string]bool)
 	for _, a := range list {
 		total += a.Size
+		have[filepath.Base(a.Base)] = true
 	}
+	orphans(dir, have)
 	var errs []error
 	for _, a := range list {
 		old := p.MaxAge > 0 && now.Sub(a.Time) > p.MaxAge
@@ -44,6 +48,20 @@ func Cull(dir string, p Policy, now time.Time, written func(*Archive) bool) (rem
 		removed = append(removed, a.Base)
 	}
 	return removed, errors.Join(errs...)
+}
+
+// orphans removes files of columns of archives that are gone, such as those merged into others. Errors do not matter, as the files
+// are found again.
+func orphans(dir string, have map[string]bool) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if base, ok := columns.BaseName(e.Name()); ok && (!have[base] || e.Name() != filepath.Base(columns.Path(base))) {
+			columns.Orphan(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // culled is the suffix of the metadata of an archive being removed.
@@ -66,7 +84,7 @@ func Remove(a *Archive) error {
 			return err
 		}
 	}
-	var errs []error
+	errs := []error{columns.Remove(a.Base)}
 	for _, f := range a.Files {
 		if f.Volume != archive.VolMeta {
 			errs = append(errs, ignoreMissing(os.Remove(f.Path)))

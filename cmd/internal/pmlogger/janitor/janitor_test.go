@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/columns"
 )
 
 // make1 writes an archive of some records, in volumes of some bytes, with a given time of change.
@@ -213,6 +214,61 @@ func TestCull(t *testing.T) {
 
 // TestRecover interrupts Compress and Remove at each of their steps: the next run
 // leaves an archive with all values, or none.
+// TestCullColumns removes the columns of archives with them, and those whose archives are gone.
+func TestCullColumns(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	base := filepath.Join(dir, "a")
+	make1(t, base, 1000, 100, now.Add(-time.Hour))
+	list, err := List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := columns.Make(t.Context(), base, ""); err != nil {
+		t.Fatal(err)
+	}
+	with, err := List(dir)
+	if err != nil || len(with) != 1 || with[0].Size <= list[0].Size || len(with[0].Files) != len(list[0].Files) {
+		t.Fatalf("%+v, %v: the size lacks the columns", with, err)
+	}
+	write := func(name string, changed time.Time) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, changed, changed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(".gone.columns", now.Add(-2*time.Hour))
+	write(".made.columns", now)
+	write(".a.columns.1.tmp", now.Add(-2*time.Hour))
+	check := func(want string) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), ".") {
+				got = append(got, e.Name())
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("left %q, want %s", got, want)
+		}
+	}
+	if _, err := Cull(dir, Policy{}, now, nobody); err != nil {
+		t.Fatal(err)
+	}
+	check(".a.columns .made.columns")
+	if removed, err := Cull(dir, Policy{MaxBytes: 1}, now, nobody); err != nil || len(removed) != 1 {
+		t.Fatal(removed, err)
+	}
+	check(".made.columns")
+}
+
 func TestRecover(t *testing.T) {
 	changed := time.Unix(1700000000, 0)
 	var want []uint64

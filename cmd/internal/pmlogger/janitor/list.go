@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/columns"
 )
 
 // A File is a file of an archive.
@@ -27,7 +28,7 @@ type File struct {
 type Archive struct {
 	Base  string // path without suffix
 	Files []File // metadata, index, volumes
-	Size  int64  // of all of them, on disk
+	Size  int64  // of all of them and the columns, on disk
 	Time  time.Time
 }
 
@@ -50,7 +51,14 @@ func List(dir string) ([]*Archive, error) {
 	}
 	byBase := make(map[string]*Archive)
 	var list []*Archive
+	extra := make(map[string]int64) // bytes of columns, which go with their archives
 	for _, e := range entries {
+		if base, ok := columns.BaseName(e.Name()); ok {
+			if fi, err := e.Info(); err == nil {
+				extra[base] += fi.Size()
+			}
+			continue
+		}
 		base, part, ok := archive.BaseName(e.Name())
 		if !ok || !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
 			continue
@@ -88,6 +96,7 @@ func List(dir string) ([]*Archive, error) {
 		}
 	}
 	for _, a := range list {
+		a.Size += extra[filepath.Base(a.Base)]
 		slices.SortFunc(a.Files, func(x, y File) int {
 			rank := func(f File) int {
 				if f.Volume == archive.VolMeta {

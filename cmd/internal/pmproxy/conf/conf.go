@@ -32,8 +32,10 @@ type File struct {
 	// NoSeries and NoSearch disable these requests. NoDiscover excludes the archives of this
 	// host's loggers from the series.
 	NoSeries, NoSearch, NoDiscover bool
-	NoPush                         bool // disables receiving archives (/logger)
-	SearchCount                    int  // number of /search results, 0 if not set
+	// NoColumns neither makes nor uses columns of archives.
+	NoColumns   bool
+	NoPush      bool // disables receiving archives (/logger)
+	SearchCount int  // number of /search results, 0 if not set
 
 	// PushAnybody lets unauthorised clients push archives, PushHosts are patterns for the hosts whose archives are
 	// accepted, and PushTimeout is the idle time after which a push ends, 0 if not set.
@@ -211,6 +213,8 @@ func (f *File) setOther(section, key, value string) (err error) {
 	switch section + " " + key {
 	case "pmseries enabled":
 		f.NoSeries, err = off(key, value)
+	case "pmseries columns":
+		f.NoColumns, err = off(key, value)
 	case "pmsearch enabled":
 		f.NoSearch, err = off(key, value)
 	case "pmlogger enabled":

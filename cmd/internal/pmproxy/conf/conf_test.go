@@ -37,8 +37,8 @@ func TestParse(t *testing.T) {
 		File{Collectors: []string{"a", "b:1"}, Hosts: []string{"x"}, Headers: []string{"X-A"}, Tokens: "/t", RequireAuth: true, DistrustLocal: true, LendRights: true})
 	f("[pmproxy]\nredis.enabled = false\nhttp.auth = optional\nhttp.trust = local\nhttp.sockets = authorised", File{})
 	f("[pmproxy]\nredis.enabled = true\n[redis]\nenabled = true\nservers = a:1, b:2\n[pmseries]\nservers = c:3", File{ForwardKeys: true, KeyServers: []string{"a:1", "b:2"}})
-	f("[pmseries]\nenabled = false\nservers = c:3\n[pmsearch]\nenabled = false\ncount = 20\n[discover]\nenabled = false\n[pmlogger]\nenabled = false\nauthenticate = false\nhosts = a, b*\ntimeout = 1500",
-		File{NoPush: true, PushAnybody: true, PushHosts: []string{"a", "b*"}, PushTimeout: 1500 * time.Millisecond, NoSeries: true, NoSearch: true, NoDiscover: true, SearchCount: 20, KeyServers: []string{"c:3"}})
+	f("[pmseries]\nenabled = false\ncolumns = false\nservers = c:3\n[pmsearch]\nenabled = false\ncount = 20\n[discover]\nenabled = false\n[pmlogger]\nenabled = false\nauthenticate = false\nhosts = a, b*\ntimeout = 1500",
+		File{NoPush: true, PushAnybody: true, PushHosts: []string{"a", "b*"}, PushTimeout: 1500 * time.Millisecond, NoSeries: true, NoColumns: true, NoSearch: true, NoDiscover: true, SearchCount: 20, KeyServers: []string{"c:3"}})
 	f("[discover]\nexclude.metrics = a.*, b\nexclude.indoms = 3.9", File{ExcludeMetrics: []string{"a.*", "b"}, ExcludeInDoms: []pcp.InDom{pcp.NewInDom(3, 9)}})
 	f("[discover]\nexclude.metrics =\nexclude.indoms =", File{ExcludeMetrics: []string{}, ExcludeInDoms: []pcp.InDom{}})
 	f("[redis]\nusername = x\n[pmseries]\na = b\n[discover]\nfoo = bar\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{

@@ -27,6 +27,7 @@
 //
 //	[pmseries], [pmsearch]
 //	enabled         true or false: whether /series and /search are answered
+//	columns         of [pmseries], true or false: whether finished archives get files of columns
 //	count           of [pmsearch]: how many results an answer has
 //
 //	[pmlogger]

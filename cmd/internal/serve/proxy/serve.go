@@ -191,7 +191,7 @@ func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log
 		log.Warn(text)
 	}
 	if file.PushAnybody != old.PushAnybody || file.PushTimeout != old.PushTimeout || !slices.Equal(file.PushHosts, old.PushHosts) ||
-		file.NoSeries != old.NoSeries || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount ||
+		file.NoSeries != old.NoSeries || file.NoColumns != old.NoColumns || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount ||
 		!slices.Equal(file.ExcludeMetrics, old.ExcludeMetrics) || !slices.Equal(file.ExcludeInDoms, old.ExcludeInDoms) {
 		log.Warn("what changed of [pmseries], [pmsearch], [pmlogger] and [discover] takes effect when pmproxy is started again")
 	}
@@ -383,6 +383,10 @@ func (set *settings) openStore(ctx context.Context, env *cli.Env, file *conf.Fil
 		}
 		cfg.More = list.Paths
 		cfg.Index = filepath.Join(set.indexDir(env), "series.db")
+		cfg.Columns, cfg.ColumnsDir = archives.MakeColumns, filepath.Join(set.indexDir(env), "columns")
+	}
+	if file.NoColumns {
+		cfg.Columns = archives.NoColumns
 	}
 	store, err := archives.Open(ctx, cfg)
 	if err != nil && cfg.Index != "" {

@@ -220,6 +220,10 @@ func (set *settings) openSeries(log *slog.Logger) (*archives.Store, error) {
 	cfg := archives.Config{
 		Dirs:  []string{filepath.Join(set.dir, "pmlogger"), set.archiveDir},
 		Index: filepath.Join(set.dir, "series.db"), Background: true, MaxOpen: seriesOpen, Log: log,
+		Columns: archives.MakeColumns, ColumnsDir: filepath.Join(set.dir, "columns"),
+	}
+	if set.noColumns {
+		cfg.Columns = archives.NoColumns
 	}
 	store, err := archives.Open(context.Background(), cfg)
 	if err != nil {

@@ -83,6 +83,7 @@ all receivers.`,
 			{Long: "tls", Arg: "FILE", Help: "offer encrypted connections, configured by this tls.conf"},
 			{Long: "web-port", Arg: "N", Help: "TCP port of the page [default 44323, or a free one]"},
 			{Long: "no-web", Help: "do not serve the page"},
+			{Long: "no-columns", Help: "do not make files of columns of finished archives"},
 			{Long: "no-record", Help: "do not record"},
 			{Long: "no-processes", Help: "do not record processes and their arguments"},
 			{Long: "keep-days", Arg: "N", Help: "remove archives not written to for N days [default 7]"},
@@ -110,6 +111,7 @@ type settings struct {
 	noRecord     bool
 	noProcesses  bool // in the recording
 	noWeb        bool
+	noColumns    bool
 	webPort      int
 	webPortGiven bool
 	rules        bool
@@ -138,6 +140,8 @@ func run(ctx context.Context, env *cli.Env) int {
 			}
 		case "no-web":
 			set.noWeb = true
+		case "no-columns":
+			set.noColumns = true
 		case "socket":
 			set.socket = arg
 		case "dir":
