@@ -397,6 +397,26 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
+// TestBucketMetric reads a metric whose instances have the label le, as programs publish histograms of Prometheus.
+func TestBucketMetric(t *testing.T) {
+	d := gauge()
+	d.Sem = pcp.SemCounter
+	f := newFixture("mmv.shop.took_seconds_bucket", d)
+	for i, b := range []struct {
+		le string
+		n  float64
+	}{{"0.1", 10}, {"0.5", 30}, {"+Inf", 40}} {
+		id := f.AddInstance(f.id, int32(i), "le="+b.le, `{"le":"`+b.le+`"}`)
+		f.inst[b.le] = series.InstValue{Instance: id, Value: pcp.DoubleValue(b.n).WithInst(int32(i))}
+	}
+	f.Append(f.id, pcp.Timestamp{Sec: 1000}, f.inst["0.1"], f.inst["0.5"], f.inst["+Inf"])
+	s := store.New(f, store.Config{})
+	const expr = "round(histogram_quantile(0.5, sum by (le) (mmv_shop_took_seconds_bucket)), 0.001)"
+	if got, want := query(t, s, expr, 1000), "{} => 0.3 @[1000000]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestLimit loads too many samples.
 func TestLimit(t *testing.T) {
 	f := newFixture("a.b", gauge())

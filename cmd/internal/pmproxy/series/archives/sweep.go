@@ -48,7 +48,7 @@ func (s *Store) Sweep(ctx context.Context, ids []sid.ID, start, end pcp.Timestam
 type sweeper struct {
 	walker
 	targets []swept
-	next    pcp.Timestamp           // start of the first archive after the window
+	next    pcp.Timestamp        // start of the first archive after the window
 	has     []map[pcp.PMID][]int // for each part, the targets by their metric
 	yield   func(*series.Sample, error) bool
 	now     series.Sample
