@@ -57,6 +57,9 @@ func TestFromPrometheus(t *testing.T) {
 	l := startLive(t, time.Second)
 	l.recorded(t, "rate(kernel_all_pswitch[1m])")
 	sh := l.shell(t)
+	if out, errs, status := promtool(t, "", "check", "rules", sh.Write(t, "rules.yml", page.File(t, "rules.yml"))); status != 0 {
+		t.Errorf("promtool check rules: status %d\n%s%s", status, out, errs)
+	}
 	n := 0
 	for _, c := range page.Commands() {
 		if c.Text == "pcp up" {
@@ -67,7 +70,7 @@ func TestFromPrometheus(t *testing.T) {
 			t.Errorf("%s: %q", c.Text, out)
 		}
 	}
-	if n < 9 {
+	if n < 11 {
 		t.Errorf("the page has %d commands", n)
 	}
 

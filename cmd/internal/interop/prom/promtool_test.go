@@ -3,7 +3,9 @@ package prom
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -113,4 +115,44 @@ func TestCheckMetrics(t *testing.T) {
 	if out, errs, status := promtool(t, get(t, l.page+"/metrics?names=kernel.all.load,hinv.ncpu,mem.util.free"), "check", "metrics"); status != 0 || out+errs != "" {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
+}
+
+// TestCheckRules has promtool and pcp alerts check read rule files: they accept and refuse the same ones, except for
+// names with other characters, which version 3 accepts.
+func TestCheckRules(t *testing.T) {
+	debian(t, "promtool")
+	f := func(ok bool, text string) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "rules.yml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, errs, status := promtool(t, "", "check", "rules", path)
+		ours := twin.Call{Tool: "pcp", Args: []string{"alerts", "check", path}}.Run(t, true)
+		if status == 0 != ok || ours.Status == 0 != ok {
+			t.Errorf("%s\npromtool: status %d\n%s%s\npcp alerts check: status %d\n%s%s", text, status, out, errs, ours.Status, ours.Out, ours.Err)
+		}
+		if !ok && !strings.Contains(string(ours.Out)+string(ours.Err), "rules.yml") {
+			t.Errorf("pcp alerts check does not name the file: %s%s", ours.Out, ours.Err)
+		}
+	}
+	rule := func(lines ...string) string {
+		return "groups:\n- name: g\n  rules:\n  - " + strings.Join(lines, "\n    ") + "\n"
+	}
+	f(true, rule("alert: A", "expr: kernel_all_load > 1", "for: 5m", "keep_firing_for: 1m", "labels: {severity: page}", `annotations: {summary: '{{ $labels.hostname }} has {{ $value | humanize }}'}`))
+	f(true, rule("record: a:b", "expr: sum by (hostname) (rate(disk_dev_read[5m]))"))
+	f(true, "groups: []\n")
+	f(true, "groups:\n- name: g\n  interval: 30s\n  limit: 10\n  rules: []\n")
+	f(false, rule("alert: A", "expr: sum("))
+	f(false, rule("alert: A"))
+	f(false, rule("expr: up"))
+	f(false, rule("alert: A", "record: b", "expr: up"))
+	f(false, rule("record: a", "expr: up", "for: 5m"))
+	f(false, rule("record: a", "expr: up", "annotations: {a: b}"))
+	f(false, rule("alert: A", "expr: up", "for: soon"))
+	f(false, rule("alert: A", "expr: up", `annotations: {summary: '{{ $value | nothing }}'}`))
+	f(false, rule("alert: A", "expr: up", "colour: red"))
+	f(false, "groups:\n- name: g\n  rules: []\n- name: g\n  rules: []\n")
+	f(false, "groups:\n- rules: []\n")
+	f(false, "groups:\n- name: g\n\trules: []\n")
 }
