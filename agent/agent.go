@@ -20,6 +20,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/simple"
 	"github.com/go-pcp/pcp/internal/agent/smart"
 	"github.com/go-pcp/pcp/internal/agent/sockets"
+	"github.com/go-pcp/pcp/internal/agent/statsd"
 	"github.com/go-pcp/pcp/internal/agent/trace"
 	"github.com/go-pcp/pcp/internal/agent/trivial"
 	"github.com/go-pcp/pcp/internal/agent/txmon"
@@ -47,6 +48,7 @@ func Builtins() []builtin.Spec {
 		sample.Builtin(),
 		simple.Builtin(),
 		trace.Builtin(),
+		statsd.Builtin(),
 		txmon.Builtin(),
 		trivial.Builtin(),
 	}

@@ -15,10 +15,13 @@ import (
 // This collector is never used: the tests only request texts from the agents.
 type nobody struct{ pmcd.Collector }
 
-// anyPort is an environment in which the agent trace takes a free port.
+// anyPort is an environment in which the agents trace and statsd take a free port.
 func anyPort(name string) string {
-	if name == "PCP_TRACE_PORT" {
+	switch name {
+	case "PCP_TRACE_PORT":
 		return "0"
+	case "PCP_STATSD_LISTEN":
+		return "127.0.0.1:0"
 	}
 	return ""
 }

@@ -113,6 +113,8 @@ func environment(root string) func(name string) string {
 		switch {
 		case name == "PCP_TRACE_PORT":
 			return "0"
+		case name == "PCP_STATSD_LISTEN":
+			return "127.0.0.1:0"
 		case strings.HasPrefix(name, "PCP_") && strings.HasSuffix(name, "_DIR"), strings.HasSuffix(name, "_STATSPATH"):
 			return root
 		case name == "PCP_CONF":

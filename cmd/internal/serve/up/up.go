@@ -1,6 +1,7 @@
 package up
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
+	"github.com/go-pcp/pcp/internal/agent/statsd"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/tlsconf"
@@ -71,6 +73,7 @@ all receivers.`,
 		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
 		{Line: "pcp up --rules=my.rules", Text: "watch it by your own rules"},
 		{Line: "pcp up --rules=my.rules --rules=node.yml", Text: "and by rules of Prometheus"},
+		{Line: "pcp up --statsd", Text: "also receive the metrics of programs by StatsD"},
 	},
 	SeeAlso: []string{"pcp help chart", "pcp help info", "pcp help pmcd", "pcp help replay"},
 	Options: func() []cli.Option {
@@ -90,6 +93,7 @@ all receivers.`,
 			{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives beyond this total size [default 1gb]"},
 			{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, of pmie or Prometheus, or the built-in ones; may be repeated"},
 			{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
+			{Long: "statsd", Arg: "ADDRESS", Maybe: true, Help: "receive StatsD on HOST:PORT or a Unix socket [127.0.0.1:8125]"},
 			{Long: "sample", Help: "also run the sample agents, for trying out tools"},
 			cli.OptVersion,
 			cli.OptHelp,
@@ -117,6 +121,7 @@ type settings struct {
 	rules        bool
 	rulesFiles   []string // none for the built-in ones
 	receivers    string   // file of --receivers
+	statsd       string   // addresses of the agent statsd, "" if it does not run
 	keep         janitor.Policy
 	stays        bool // when the terminal is closed
 
@@ -156,6 +161,8 @@ func run(ctx context.Context, env *cli.Env) int {
 			if set.rules = true; arg != "" {
 				set.rulesFiles = append(set.rulesFiles, arg)
 			}
+		case "statsd":
+			set.statsd = cmp.Or(arg, defaultStatsD)
 		case "receivers":
 			set.receivers = arg
 		case "no-record":
@@ -484,15 +491,23 @@ func agentNames(server *pmcd.Server) []string {
 	return names
 }
 
+// defaultStatsD is where StatsD is received without an address: from this host only.
+const defaultStatsD = "127.0.0.1:8125"
+
 func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 	var list []pmcd.AgentSpec
 	cfg := env.Config()
 	for _, b := range set.builtins {
+		var with []builtin.Setting
+		if b.Name == "statsd" && set.statsd != "" {
+			b.Asked = false
+			with = []builtin.Setting{{Option: pmda.Option{Long: statsd.OptListen}, Arg: set.statsd}}
+		}
 		if b.Asked || b.Sample && !set.sample {
 			continue
 		}
 		list = append(list, pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-			return b.Open(builtin.Env{Host: s.Host(), Version: env.Version, Config: cfg, Log: log})
+			return b.Open(builtin.Env{Host: s.Host(), Version: env.Version, Config: cfg, Log: log, Settings: with})
 		}})
 	}
 	return list
@@ -526,6 +541,9 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 	}
 	if page != nil {
 		fmt.Fprintf(&b, "  page     %s\n", page.address())
+	}
+	if set.statsd != "" {
+		fmt.Fprintf(&b, "  statsd   %s\n", set.statsd)
 	}
 	fmt.Fprintf(&b, "  log      %s\n", logPath)
 	if !set.noRecord {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,10 +20,13 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/agent/trivial"
+	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -127,6 +132,50 @@ func TestAgentsAreTriedAgain(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestStatsD runs the agent statsd, which else does not run.
+func TestStatsD(t *testing.T) {
+	dir := tempDir(t)
+	env := testEnv(new(screen), new(screen), nil)
+	env.Getenv = func(name string) string {
+		if strings.HasPrefix(name, "PCP_") && strings.HasSuffix(name, "_DIR") {
+			return dir
+		}
+		return ""
+	}
+	at := filepath.Join(dir, "statsd")
+	find := func(address string) *pmcd.AgentSpec {
+		list := agents(env, &settings{builtins: agent.Builtins(), statsd: address}, nil)
+		if i := slices.IndexFunc(list, func(a pmcd.AgentSpec) bool { return a.Name == "statsd" }); i >= 0 {
+			return &list[i]
+		}
+		return nil
+	}
+	if find("") != nil {
+		t.Error("the agent runs without --statsd")
+	}
+	spec := find(at)
+	if spec == nil {
+		t.Fatal("the agent does not run with --statsd")
+	}
+	a, err := spec.Open(new(pmcd.Server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.(io.Closer).Close()
+	c, err := net.Dial("unixgram", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("orders:1|c")); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the metric is there", func() bool {
+		_, err := a.(pmda.DynamicNamer).LookupName(t.Context(), "statsd.orders")
+		return err == nil
+	})
 }
 
 func TestUp(t *testing.T) {
