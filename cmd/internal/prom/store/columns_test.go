@@ -301,7 +301,7 @@ func TestColumnsOfSuite(t *testing.T) {
 			}
 			size += info.Size()
 		}
-		if size > int64(longtest.N(20_000, 4_000_000)) {
+		if size > int64(longtest.N(10_000, 4_000_000)) {
 			continue
 		}
 		dir := t.TempDir()
@@ -327,7 +327,7 @@ func TestColumnsOfSuite(t *testing.T) {
 		same(t, dir, start, end)
 	}
 	t.Logf("%d archives", n)
-	if n < 20 {
+	if n < 10 {
 		t.Errorf("only %d archives were compared", n)
 	}
 }
