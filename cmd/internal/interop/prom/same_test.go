@@ -121,6 +121,35 @@ func difference(want, got result) (text string, points, rounded int) {
 	return "", points, rounded
 }
 
+// TestRemoteRead has a Prometheus without data read our archives, and compares it with one that has them: the same engine must have the same results, bit
+// by bit.
+func TestRemoteRead(t *testing.T) {
+	stored := startPrometheus(t, "global: {}\n")
+	w := newWorld(t)
+	w.pushTo(t, stored)
+	reading := startPrometheus(t, fmt.Sprintf("remote_read: [{url: %q, read_recent: true}]\n", w.ours+"/api/v1/read"))
+	random := &writer{r: rand.New(rand.NewPCG(longtest.Seed(t), 1))}
+	points, bad := 0, 0
+	n := longtest.N(100, 2000)
+	for range n {
+		q := random.query()
+		want, wantErr := evaluate(t, stored, q)
+		got, gotErr := evaluate(t, reading, q)
+		d, p, rounded := difference(want, got)
+		points += p
+		if wantErr != gotErr || d != "" || rounded > 0 {
+			if bad++; bad > 10 {
+				t.Fatal("too many differences")
+			}
+			t.Errorf("%+v: %q, want %q; %d values rounded\n%s", q, gotErr, wantErr, rounded, d)
+		}
+	}
+	t.Logf("%d expressions, %d points", n, points)
+	if points < 20*n {
+		t.Errorf("the expressions are poor")
+	}
+}
+
 // TestSameQueries pushes archives into Debian's Prometheus, and has it and us evaluate the same random expressions. The samples are the same, and so
 // must be the results.
 func TestSameQueries(t *testing.T) {
