@@ -21,7 +21,10 @@ import (
 )
 
 // newStore returns the values of two disks and a processor count, recorded each 10 seconds from 1000 to 1100.
-func newStore() *store.Store {
+func newStore() *store.Store { return newStoreAt(1000, 11) }
+
+// newStoreAt returns n records of them.
+func newStoreAt(start, n int64) *store.Store {
 	s := seriestest.New()
 	read := pcp.Desc{
 		PMID: pcp.NewPMID(60, 0, 4), Type: pcp.TypeU64, InDom: pcp.NewInDom(60, 1), Sem: pcp.SemCounter,
@@ -29,12 +32,12 @@ func newStore() *store.Store {
 	}
 	id := s.AddMetric("disk.dev.read", read, `{"hostname":"www"}`, "/a/www", "www")
 	sda, sdb := s.AddInstance(id, 0, "sda", ""), s.AddInstance(id, 1, "sdb", "")
-	n := s.AddMetric("hinv.ncpu", pcp.Desc{PMID: pcp.NewPMID(60, 0, 32), Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}, `{"hostname":"www"}`)
-	for i := range int64(11) {
-		at := pcp.Timestamp{Sec: 1000 + 10*i}
+	cpus := s.AddMetric("hinv.ncpu", pcp.Desc{PMID: pcp.NewPMID(60, 0, 32), Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}, `{"hostname":"www"}`)
+	for i := range n {
+		at := pcp.Timestamp{Sec: start + 10*i}
 		s.Append(id, at, series.InstValue{Instance: sda, Value: pcp.Uint64Value(uint64(100 * i)).WithInst(0)},
 			series.InstValue{Instance: sdb, Value: pcp.Uint64Value(7).WithInst(1)})
-		s.Append(n, at, series.InstValue{Value: pcp.Uint32Value(4).WithInst(pcp.InNull)})
+		s.Append(cpus, at, series.InstValue{Value: pcp.Uint32Value(4).WithInst(pcp.InNull)})
 	}
 	return store.New(s, store.Config{})
 }

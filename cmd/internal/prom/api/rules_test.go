@@ -1,9 +1,20 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,4 +99,121 @@ groups:
 			t.Errorf("%s=%s: %d %s, want %s", c[0], c[1], status, body, want)
 		}
 	}
+}
+
+// TestVmalert has vmalert evaluate a file over the interface, and compares its alerts with those of package rules. It needs vmalert:
+//
+//	go install github.com/VictoriaMetrics/VictoriaMetrics/app/vmalert@v1.151.0
+func TestVmalert(t *testing.T) {
+	path, err := exec.LookPath("vmalert")
+	if err != nil {
+		t.Log("vmalert is not installed: nothing is tested with it")
+		return
+	}
+	const text = `
+groups:
+- name: g
+  interval: 1s
+  rules:
+  - {alert: Reads, expr: 'rate(disk_dev_read[1m]) > 5', labels: {severity: '{{ if gt $value 9.0 }}page{{ else }}info{{ end }}'}, annotations: {summary: '{{ $labels.instname }} {{ $value | humanize }}'}}
+  - {alert: Few, expr: 'sum by (hostname) (hinv_ncpu) < 8', for: 2s}
+  - {alert: None, expr: 'absent(nothing)'}
+  - {alert: Never, expr: 'hinv_ncpu > 8'}
+  - {alert: Pending, expr: 'hinv_ncpu == 4', for: 1h}
+`
+	start := time.Now().Truncate(10 * time.Second).Add(-10 * time.Minute)
+	s := newStoreAt(start.Unix(), 120)
+	srv := httptest.NewServer(api.New(api.Config{Store: s}))
+	defer srv.Close()
+	f, err := rules.Parse("r.yml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "r.yml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var states []map[string]string
+	e := rules.New(rules.Config{Data: s, Observe: func(ev rules.Evaluation) {
+		if ev.Err != nil {
+			t.Error(ev.Err)
+		}
+		for _, a := range ev.Alerts {
+			m := a.Labels.Map()
+			m["state"], m["summary"], m["value"] = string(a.State), a.Annotations.Get("summary"), strconv.FormatFloat(a.Value, 'g', 9, 64)
+			states = append(states, m)
+		}
+	}})
+	e.Load([]*rules.File{f})
+	now := time.Now().Truncate(time.Second)
+	for i := range 5 {
+		states = nil
+		if err := e.Walk(t.Context(), now.Add(time.Duration(i)*time.Second), now.Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := lines(states)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	var out bytes.Buffer
+	cmd := exec.Command(path, "-rule="+file, "-datasource.url="+srv.URL, "-notifier.blackhole", "-httpListenAddr="+addr, "-datasource.queryStep=1s", "-rule.evalDelay=0s")
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("%.4000s", out.String())
+		}
+	}()
+	got := ""
+	for end := time.Now().Add(time.Minute); got != want && time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		resp, err := http.Get("http://" + addr + "/api/v1/alerts")
+		if err != nil {
+			continue
+		}
+		var reply struct {
+			Data struct {
+				Alerts []struct {
+					State, Value        string
+					Labels, Annotations map[string]string
+				}
+			}
+		}
+		err = json.NewDecoder(resp.Body).Decode(&reply)
+		resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []map[string]string
+		for _, a := range reply.Data.Alerts {
+			v, err := strconv.ParseFloat(a.Value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			delete(a.Labels, "alertgroup") // its own
+			a.Labels["state"], a.Labels["summary"], a.Labels["value"] = a.State, a.Annotations["summary"], strconv.FormatFloat(v, 'g', 9, 64)
+			list = append(list, a.Labels)
+		}
+		got = lines(list)
+	}
+	if got != want || strings.Count(want, "firing") != 3 || strings.Count(want, "pending") != 1 {
+		t.Errorf("vmalert has\n%s\nwant\n%s", got, want)
+	}
+}
+
+// lines returns maps as sorted lines.
+func lines(list []map[string]string) string {
+	var all []string
+	for _, m := range list {
+		all = append(all, fmt.Sprint(m))
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
 }
