@@ -278,7 +278,7 @@ func checkText(name, text string, expanded bool) error {
 	if len(text) > MaxText {
 		return fmt.Errorf("%s: %d bytes, more than %d", name, len(text), MaxText)
 	}
-	if !expanded || !strings.Contains(text, "{{") {
+	if !expanded || !templated(text) {
 		return nil
 	}
 	if invoked().MatchString(text) {

@@ -52,6 +52,8 @@ type Alert struct {
 	FiredAt     time.Time // since when it fires
 
 	KeepSince time.Time // since when it fires only because of keep_firing_for
+
+	until time.Time // a restored alert stays active until then without a value
 }
 
 // maxAlerts is the number of alerts that a rule may have.
@@ -149,7 +151,7 @@ func (r *rule) alert(ctx context.Context, vector promql.Vector, query queryFunc,
 	}
 	for key, a := range now {
 		if old := r.active[key]; old != nil {
-			old.Value, old.Annotations, old.KeepSince = a.Value, a.Annotations, time.Time{}
+			old.Value, old.Annotations, old.KeepSince, old.until = a.Value, a.Annotations, time.Time{}, time.Time{}
 		} else {
 			r.active[key] = a
 		}
@@ -157,7 +159,7 @@ func (r *rule) alert(ctx context.Context, vector promql.Vector, query queryFunc,
 	samples := make(promql.Vector, 0, 2*len(r.active))
 	at := ts.Add(-offset).UnixMilli()
 	for key, a := range r.active {
-		if now[key] == nil {
+		if now[key] == nil && !ts.Before(a.until) {
 			if a.State != Firing || r.keep == 0 {
 				delete(r.active, key)
 				continue
@@ -191,6 +193,9 @@ func (r *rule) alert(ctx context.Context, vector promql.Vector, query queryFunc,
 	return samples, nil
 }
 
+// templated reports whether a text has to be expanded.
+func templated(text string) bool { return strings.Contains(text, "{{") }
+
 // variables begin each text, as in Prometheus.
 const variables = "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{{$externalURL := .ExternalURL}}{{$value := .Value}}"
 
@@ -198,7 +203,7 @@ const variables = "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{
 func (r *rule) expander(ctx context.Context, s promql.Sample, query queryFunc, ts time.Time) func(string) string {
 	var data any
 	return func(text string) string {
-		if !strings.Contains(text, "{{") {
+		if !templated(text) {
 			return text
 		}
 		if data == nil {

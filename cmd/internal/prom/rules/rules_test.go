@@ -431,3 +431,103 @@ func TestDocs(t *testing.T) {
 		t.Errorf("%d rules in %d groups", f.Rules(), f.Groups())
 	}
 }
+
+// TestRestore continues after a restart.
+func TestRestore(t *testing.T) {
+	h := newHost()
+	h.metric("a.load", pcp.SemInstant, "one", "two")
+	for i := range int64(60) {
+		if i >= 5 && i < 8 { // the restart
+			continue
+		}
+		h.add("a.load", i*60, map[string]float64{"one": 1, "two": 1})
+	}
+	now := seconds(240)
+	file := parse(t, "groups:\n- name: g\n  rules:\n  - {alert: A, expr: 'a_load', for: 10m, labels: {s: x}}\n  - {alert: A, expr: 'rate(a_load[150s]) == 0', for: 10m, labels: {s: y}}\n  - {alert: B, expr: a_load, for: 1m}\n")
+	start := func() *rules.Engine {
+		e := rules.New(rules.Config{Data: h.data(), Now: func() time.Time { return now }})
+		e.Load([]*rules.File{file})
+		return e
+	}
+	e := start()
+	if err := e.Walk(t.Context(), seconds(0), now); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := e.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = seconds(480)
+	e = start()
+	if err := e.Restore(saved); err != nil {
+		t.Fatal(err)
+	}
+	check := func(at int64, want string) {
+		t.Helper()
+		if err := e.Walk(t.Context(), seconds(at), seconds(at)); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range e.Groups()[0].Rules {
+			since := int64(0)
+			for _, a := range r.Alerts {
+				since = a.ActiveAt.Unix()
+			}
+			got = append(got, fmt.Sprintf("%s %d since %d", r.State, len(r.Alerts), since))
+		}
+		if got := strings.Join(got, ", "); got != want {
+			t.Errorf("at %d: %s, want %s", at, got, want)
+		}
+	}
+	check(480, "pending 2 since 0, pending 2 since 60, firing 2 since 0")
+	check(540, "pending 2 since 0, pending 2 since 60, firing 2 since 0")
+	check(600, "firing 2 since 0, pending 2 since 60, firing 2 since 0")
+	check(660, "firing 2 since 0, firing 2 since 60, firing 2 since 0")
+	// An alert whose condition is no longer true ends when the grace is over.
+	e = start()
+	if err := e.Restore([]byte(strings.ReplaceAll(string(saved), `"instname":"one"`, `"instname":"gone"`))); err != nil {
+		t.Fatal(err)
+	}
+	check(480, "pending 3 since 0, pending 2 since 60, firing 3 since 0")
+	check(780, "firing 2 since 0, firing 2 since 60, firing 2 since 0")
+	now = seconds(240 + 3601) // too old
+	e = start()
+	if err := e.Restore(saved); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range e.Groups()[0].Rules {
+		if len(r.Alerts) != 0 {
+			t.Errorf("old alerts %+v", r)
+		}
+	}
+	for _, text := range []string{"", "{}", `{"version":2}`, `{"version":1,"time":"1970-01-01T01:00:00Z","alerts":[{"state":"x"}]}`} {
+		if err := e.Restore([]byte(text)); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+// FuzzRestore restores damaged alerts.
+func FuzzRestore(f *testing.F) {
+	f.Add([]byte(`{"version":1,"time":"2020-01-01T00:00:00Z","alerts":[{"file":"test.yml","group":"g","rule":"A","labels":{"alertname":"A"},"state":"firing","activeAt":"2020-01-01T00:00:00Z"}]}`))
+	f.Add([]byte(`{"version":1,"time":"2020-01-01T00:00:00Z","alerts":[{}]}`))
+	now := time.Date(2020, 1, 1, 0, 0, 1, 0, time.UTC)
+	file, err := rules.Parse("test.yml", []byte("groups:\n- name: g\n  rules:\n  - {alert: A, expr: vector(1)}\n"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	h := newHost()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		e := rules.New(rules.Config{Data: h.data(), Now: func() time.Time { return now }})
+		e.Load([]*rules.File{file})
+		if e.Restore(text) != nil {
+			return
+		}
+		if err := e.Walk(t.Context(), now, now); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Save(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -3,9 +3,13 @@ package up
 import (
 	"context"
 	"errors"
+	"io"
+	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/prometheus/storage"
 
@@ -13,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	promrules "github.com/go-pcp/pcp/cmd/internal/prom/rules"
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
+	"github.com/go-pcp/pcp/internal/safefile"
 )
 
 // promRules evaluates rules of Prometheus over the archives of this host and its collector.
@@ -56,7 +61,56 @@ func (p *promRules) run(ctx context.Context, r *rules) error {
 	p.mu.Lock()
 	p.r = r
 	p.mu.Unlock()
+	path := filepath.Join(r.set.dir, savedAlerts)
+	p.restore(path)
+	var done sync.WaitGroup
+	defer done.Wait()
+	done.Go(func() {
+		tick := time.NewTicker(saveEvery)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+			p.save(path)
+		}
+	})
 	return p.engine.Run(ctx)
+}
+
+const (
+	savedAlerts = "rules.json" // in the state directory
+	saveEvery   = time.Minute
+)
+
+// restore continues with the alerts of the last run.
+func (p *promRules) restore(path string) {
+	f, err := safefile.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		defer f.Close()
+		var text []byte
+		if text, err = io.ReadAll(io.LimitReader(f, promrules.MaxSaved+1)); err == nil {
+			err = p.engine.Restore(text)
+		}
+	}
+	if err != nil {
+		p.r.log.Warn("alerts of the last run are forgotten", "file", path, "err", err)
+	}
+}
+
+// save writes the alerts for the next run.
+func (p *promRules) save(path string) {
+	text, err := p.engine.Save()
+	if err == nil {
+		err = safefile.ReplaceBytes(path, text, safefile.Replacement{Mode: 0o600, Uid: -1, Gid: -1})
+	}
+	if err != nil {
+		p.r.log.Warn("alerts cannot be saved for the next run", "file", path, "err", err)
+	}
 }
 
 // reload reads the files again. A file with mistakes keeps its rules.

@@ -77,23 +77,23 @@ func TestPromRules(t *testing.T) {
 	if want := "  rules    " + filepath.Join(home, "my.rules") + ", " + file + "; "; !strings.Contains(out.String(), want) {
 		t.Errorf("the screen lacks %q:\n%s", want, out)
 	}
-	var rules []string
-	for end := time.After(time.Minute); len(rules) < 2; {
+	var named []string
+	for end := time.After(time.Minute); len(named) < 2; {
 		select {
 		case a := <-hooked:
-			if slices.Contains(rules, a.Rule) {
+			if slices.Contains(named, a.Rule) {
 				continue
 			}
-			if rules = append(rules, a.Rule); a.Rule == "Colour" && (a.Status != alert.Firing || a.Instance != "red" || !strings.HasPrefix(a.Text, "red is ") ||
+			if named = append(named, a.Rule); a.Rule == "Colour" && (a.Status != alert.Firing || a.Instance != "red" || !strings.HasPrefix(a.Text, "red is ") ||
 				a.Labels["severity"] != "page" || a.Labels["alertname"] != "Colour" || a.Annotations["summary"] != a.Text || !strings.Contains(a.Series, `instname="red"`)) {
 				t.Errorf("the web hook gets %+v", a)
 			}
 		case <-end:
-			t.Fatalf("the web hook gets %q", rules)
+			t.Fatalf("the web hook gets %q", named)
 		}
 	}
-	if slices.Sort(rules); !slices.Equal(rules, []string{"Colour", "ones"}) {
-		t.Errorf("the web hook gets %q", rules)
+	if slices.Sort(named); !slices.Equal(named, []string{"Colour", "ones"}) {
+		t.Errorf("the web hook gets %q", named)
 	}
 	select {
 	case a := <-managed:
@@ -148,6 +148,22 @@ func TestPromRules(t *testing.T) {
 		t.Errorf("alerts: %s", got)
 	}
 	stop()
+	// The next run continues with the alerts.
+	if b, err := os.ReadFile(filepath.Join(home, ".local", "state", "pcp", savedAlerts)); err != nil || !strings.Contains(string(b), `"rule":"Late"`) {
+		t.Errorf("saved: %s, %v", b, err)
+	}
+	var log strings.Builder
+	f, err := promrules.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &promRules{files: []*promrules.File{f}}
+	p.connect(nil, slog.New(slog.DiscardHandler))
+	p.r = &rules{log: slog.New(slog.NewTextHandler(&log, nil))}
+	p.restore(filepath.Join(home, ".local", "state", "pcp", savedAlerts))
+	if r := p.engine.Groups()[0].Rules[2]; r.Name != "Late" || len(r.Alerts) != 1 || log.Len() > 0 {
+		t.Errorf("restored %+v, the log: %s", r, &log)
+	}
 }
 
 // TestPromRulesReload reads files again, of which one has become wrong.
