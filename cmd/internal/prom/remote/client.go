@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -31,6 +33,8 @@ const (
 const (
 	maxReply  = 64 << 10 // bytes read of the reply to a request
 	maxFound  = 8 << 20  // bytes of the answer to a query
+	maxTracks = 64 << 20 // bytes of the answer to a query for samples
+	maxGet    = 2 << 10  // bytes of a query in an address
 	maxReason = 160      // bytes of a reason
 	writePath = "/api/v1/write"
 	queryPath = "/api/v1/query"
@@ -70,6 +74,7 @@ type Client struct {
 	version      Version // 0: not known yet
 	enc          Encoder
 	room         []byte
+	conns        int                                             // number of connections made
 	wait         func(ctx context.Context, d time.Duration) bool // pacing.Sleep, but in tests
 }
 
@@ -172,6 +177,23 @@ func (e *Failure) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *Failure) Unwrap() error { return e.Err }
 
+// A Refusal is the error of a request that the server refuses as it would refuse any other.
+type Refusal struct {
+	Status int // of HTTP
+	Err    error
+}
+
+func (e *Refusal) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *Refusal) Unwrap() error { return e.Err }
+
+// Connections returns the number of connections that the client has made. It grows if the server may have been restarted.
+func (c *Client) Connections() int { return c.conns }
+
+// Try is one attempt of Write.
+func (c *Client) Try(ctx context.Context, list []Series) (Outcome, error) { return c.send(ctx, list) }
+
 // Write sends series in one request, and repeats it as long as that may help. If it is not clear after a failed attempt whether the
 // server has the samples, Write calls arrived, if that is not nil, before the next one. An error that is not a [Failure] ends
 // Write.
@@ -259,17 +281,22 @@ func (c *Client) send(ctx context.Context, list []Series) (Outcome, error) {
 			out.Reason = "not written"
 		}
 		return out, nil
-	case r.status/100 == 5, r.status == http.StatusTooManyRequests:
-		return out, &Failure{fmt.Errorf("%s: %s", c.write, r.reason), r.status != http.StatusTooManyRequests, r.after}
+	case busy(r.status):
+		return out, &Failure{fmt.Errorf("%s: %s", c.write, r.reason), r.status/100 == 5, r.after}
 	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden, r.status == http.StatusNotFound,
 		r.status == http.StatusMethodNotAllowed, r.status/100 != 4:
-		return out, fmt.Errorf("%s: %s", c.write, r.reason) // so would be any other request
+		return out, &Refusal{r.status, fmt.Errorf("%s: %s", c.write, r.reason)}
 	}
 	if version == V2 && confirmed {
 		c.version = V2
 	}
 	out.Rejected, out.Reason = samples-took, r.reason
 	return out, nil
+}
+
+// busy reports whether a status asks for another attempt.
+func busy(status int) bool {
+	return status/100 == 5 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 }
 
 // old reports whether a reply to a request of version 2.0 is that of a server that does not know it. Some take it for an empty request of
@@ -347,13 +374,18 @@ func (c *Client) header(req *http.Request) {
 
 // do makes a request. It reads at most so many bytes of the reply.
 func (c *Client) do(req *http.Request, most int64) (*reply, []byte, error) {
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if !info.Reused {
+			c.conns++
+		}
+	}}))
 	w, err := c.http.Do(req)
 	if err != nil {
 		return nil, nil, failed(req, err)
 	}
 	defer w.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(w.Body, most))
-	if err != nil && w.StatusCode/100 == 2 && req.Method == http.MethodGet {
+	if err != nil && w.StatusCode/100 == 2 && most != maxReply {
 		return nil, nil, failed(req, err)
 	}
 	return &reply{w.StatusCode, w.Header, reason(w.Status, b), retryAfter(w.Header.Get("Retry-After"), time.Now())}, b, nil
@@ -423,30 +455,103 @@ func (c *Client) Query(ctx context.Context, expr string, at int64) (list []Point
 
 // Ask is one attempt of Query.
 func (c *Client) Ask(ctx context.Context, expr string, at int64) ([]Point, error) {
-	// The last two are for VictoriaMetrics, which else hides the last half minute and answers from its cache.
-	v := url.Values{"query": {expr}, "time": {strconv.FormatFloat(float64(at)/1000, 'f', 3, 64)}, "latency_offset": {"1ms"}, "nocache": {"1"}}
-	sep := "?"
-	if strings.Contains(c.query, "?") {
-		sep = "&"
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.query+sep+v.Encode(), nil)
+	b, err := c.ask(ctx, expr, at, maxFound)
 	if err != nil {
 		return nil, err
-	}
-	c.header(req)
-	r, b, err := c.do(req, maxFound)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case r.status/100 == 5, r.status == http.StatusTooManyRequests:
-		return nil, &Failure{Err: fmt.Errorf("%s: %s", c.query, r.reason), After: r.after}
-	case r.status/100 != 2:
-		return nil, fmt.Errorf("%s: %s", c.query, r.reason)
 	}
 	list, err := points(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.query, err)
+	}
+	return list, nil
+}
+
+// A Track is a series of the server with the times of its samples in milliseconds.
+type Track struct {
+	Labels map[string]string
+	Times  []int64
+}
+
+// Tracks returns the series of a selector, with their samples after a time and up to another one, in one attempt.
+func (c *Client) Tracks(ctx context.Context, selector string, after, end int64) ([]Track, error) {
+	b, err := c.ask(ctx, fmt.Sprintf("%s[%dms]", selector, max(end-after, 1)), end, maxTracks)
+	if err != nil {
+		return nil, err
+	}
+	list, err := tracks(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.query, err)
+	}
+	return list, nil
+}
+
+// ask returns the answer to a query, of at most so many bytes.
+func (c *Client) ask(ctx context.Context, expr string, at, most int64) ([]byte, error) {
+	// The last two are for VictoriaMetrics, which else hides the last half minute and answers from its cache.
+	v := url.Values{"query": {expr}, "time": {strconv.FormatFloat(float64(at)/1000, 'f', 3, 64)}, "latency_offset": {"1ms"}, "nocache": {"1"}}
+	target, body := c.query, v.Encode()
+	method := http.MethodPost
+	if len(body) < maxGet {
+		method = http.MethodGet
+		sep := "?"
+		if strings.Contains(target, "?") {
+			sep = "&"
+		}
+		target, body = target+sep+body, ""
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	c.header(req)
+	r, b, err := c.do(req, most)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case busy(r.status):
+		return nil, &Failure{Err: fmt.Errorf("%s: %s", c.query, r.reason), After: r.after}
+	case r.status/100 != 2:
+		return nil, &Refusal{r.status, fmt.Errorf("%s: %s", c.query, r.reason)}
+	}
+	return b, nil
+}
+
+// tracks reads the answer to a query for samples.
+func tracks(b []byte) ([]Track, error) {
+	var a struct {
+		Status string
+		Data   struct {
+			Type   string `json:"resultType"`
+			Result []struct {
+				Metric map[string]string
+				Values [][]json.RawMessage
+			}
+		}
+	}
+	if err := json.Unmarshal(b, &a); err != nil {
+		return nil, fmt.Errorf("the answer is not one of /api/v1/query: %w", err)
+	}
+	if a.Status != "success" || a.Data.Type != "matrix" {
+		return nil, errors.New("the answer is not one of /api/v1/query")
+	}
+	list := make([]Track, 0, len(a.Data.Result))
+	for _, r := range a.Data.Result {
+		t := Track{Labels: r.Metric, Times: make([]int64, 0, len(r.Values))}
+		for _, v := range r.Values {
+			if len(v) != 2 {
+				return nil, errors.New("the answer has a value without a time")
+			}
+			sec, err := strconv.ParseFloat(string(v[0]), 64)
+			if err != nil || !(math.Abs(sec) < 1<<43) {
+				return nil, fmt.Errorf("the answer has %.40q for a time", v[0])
+			}
+			t.Times = append(t.Times, int64(math.Round(sec*1000)))
+		}
+		list = append(list, t)
 	}
 	return list, nil
 }

@@ -263,12 +263,16 @@ func FuzzReply(f *testing.F) {
 	f.Add(400, "-1", "", []byte("out of order sample\x1b[2J\n"))
 	f.Add(429, "", "99999999999", []byte(`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"part":"1"},"value":[1,"2"]}]}}`))
 	f.Add(503, "9999999999999999999", "Thu, 26 Nov 2026 12:00:00 GMT", []byte(`{"status":"success","data":{"resultType":"vector","result":[{"value":[]}]}}`))
+	f.Add(200, "", "", []byte(`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"a":"b"},"values":[[1763632800.123,"2"],[1e300,"3"]]}]}}`))
 	f.Fuzz(func(t *testing.T, status int, took, after string, body []byte) {
 		if d := retryAfter(after, time.Unix(1764158400, 0)); d < 0 {
 			t.Errorf("%q: %v", after, d)
 		}
 		if text := reason(strconv.Itoa(status), body); len(text) > 3*maxReason+len(strconv.Itoa(status)) || strings.ContainsAny(text, "\n\x1b") {
 			t.Errorf("%q: %q", body, text)
+		}
+		if list, err := tracks(body); err != nil && list != nil {
+			t.Errorf("%v with %v", list, err)
 		}
 		if list, err := points(body); err != nil && list != nil {
 			t.Errorf("%v with %v", list, err)
@@ -291,3 +295,30 @@ func FuzzReply(f *testing.F) {
 type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestTracks reads samples of a server, by a query that is too long for an address.
+func TestTracks(t *testing.T) {
+	f := func(answer string, want []Track, refused string) {
+		t.Helper()
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if q := r.FormValue("query"); r.Method != http.MethodPost || !strings.HasSuffix(q, `"}[1500ms]`) || r.FormValue("time") != "1763632801.500" {
+				t.Errorf("%s %q", r.Method, r.Form)
+			}
+			io.WriteString(w, answer)
+		}))
+		defer srv.Close()
+		c, err := New(Config{URL: srv.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Tracks(t.Context(), `{a="`+strings.Repeat("x", maxGet)+`"}`, 1763632800000, 1763632801500)
+		if !reflect.DeepEqual(got, want) || (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
+			t.Errorf("%s: %v, %v", answer, got, err)
+		}
+	}
+	f(`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"a":"b"},"values":[[1763632800.123,"2"],[1763632801,"NaN"]]}]}}`,
+		[]Track{{map[string]string{"a": "b"}, []int64{1763632800123, 1763632801000}}}, "")
+	f(`{"status":"success","data":{"resultType":"vector","result":[]}}`, nil, "not one of /api/v1/query")
+	f(`{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1]]}]}}`, nil, "without a time")
+	f(`{"status":"success","data":{"resultType":"matrix","result":[{"values":[["x","1"]]}]}}`, nil, "for a time")
+}
