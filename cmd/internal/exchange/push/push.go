@@ -1,18 +1,12 @@
 package push
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/textproto"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -78,11 +72,8 @@ it was interrupted, or if the archive has grown.`,
 // settings are the options of this tool.
 type settings struct {
 	cfg         remote.Config
+	secrets     send.Secrets
 	dry, resend bool
-	token       string
-	password    string
-	ca          string
-	cert, key   string
 }
 
 func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
@@ -126,17 +117,17 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		}
 		set.cfg.Header.Add(name, value)
 	case "token":
-		set.token = arg
+		set.secrets.Token = arg
 	case "user":
 		set.cfg.User = arg
 	case "password":
-		set.password = arg
+		set.secrets.Password = arg
 	case "ca":
-		set.ca = arg
+		set.secrets.CA = arg
 	case "cert":
-		set.cert = arg
+		set.secrets.Cert = arg
 	case "key":
-		set.key = arg
+		set.secrets.Key = arg
 	default:
 		return false
 	}
@@ -178,9 +169,9 @@ func run(ctx context.Context, env *cli.Env) int {
 			o.Usagef("no archive specified")
 		case set.cfg.URL == "" && !set.dry:
 			o.Usagef("--to is needed, or -n")
-		case (set.cfg.User != "") != (set.password != ""):
+		case (set.cfg.User != "") != (set.secrets.Password != ""):
 			o.Usagef("--user and --password belong together")
-		case set.key != "" && set.cert == "":
+		case set.secrets.Key != "" && set.secrets.Cert == "":
 			o.Usagef("--key needs --cert")
 		}
 	}
@@ -197,7 +188,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	var client *remote.Client
 	var progress *cli.Progress
 	if !set.dry {
-		if err := set.secrets(); err != nil {
+		if err := set.secrets.Read(&set.cfg); err != nil {
 			return env.Fatalf("%v", err)
 		}
 		set.cfg.UserAgent = "pcp-push/" + env.Version
@@ -296,70 +287,6 @@ func open(o *source.Options) (list jobs, closer func(), status int) {
 		next[host] = true
 	}
 	return list, closer, 0
-}
-
-// secrets reads the files of the options for connections.
-func (set *settings) secrets() error {
-	var err error
-	if set.token != "" {
-		if set.cfg.Token, err = secret(set.token); err != nil {
-			return err
-		}
-	}
-	if set.password != "" {
-		if set.cfg.Password, err = secret(set.password); err != nil {
-			return err
-		}
-	}
-	if set.ca == "" && set.cert == "" {
-		return nil
-	}
-	set.cfg.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	if set.ca != "" {
-		b, err := os.ReadFile(set.ca)
-		if err != nil {
-			return err
-		}
-		set.cfg.TLS.RootCAs = x509.NewCertPool()
-		if !set.cfg.TLS.RootCAs.AppendCertsFromPEM(b) {
-			return fmt.Errorf("%s: no certificate in it", set.ca)
-		}
-	}
-	if set.cert != "" {
-		pair, err := tls.LoadX509KeyPair(set.cert, cmp.Or(set.key, set.cert))
-		if err != nil {
-			return fmt.Errorf("%s: %w", set.cert, err)
-		}
-		set.cfg.TLS.Certificates = []tls.Certificate{pair}
-	}
-	return nil
-}
-
-// maxSecret limits the file of a secret.
-const maxSecret = 64 << 10
-
-// secret reads the first line of a file.
-func secret(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSecret))
-	if err != nil {
-		return "", err
-	}
-	line, _, _ := bytes.Cut(b, []byte("\n"))
-	text := strings.TrimSpace(string(line))
-	if text == "" {
-		return "", fmt.Errorf("%s: the first line is empty", path)
-	}
-	for _, c := range []byte(text) {
-		if c < ' ' || c == 0x7f {
-			return "", errors.New(path + ": not a line of text")
-		}
-	}
-	return text, nil
 }
 
 // report prints the counts of an archive: sent, rejected and left out.

@@ -21,8 +21,8 @@ func (r *reader) histogram(m *metric, sets func() []pcp.LabelSet, at int64) {
 	var h *names.Histogram
 	if m.in != nil && len(m.list) > 0 && len(m.histogram) > 0 {
 		h = names.NewHistogram(func(yield func(string) bool) {
-			for i := range m.in.insts {
-				if !yield(m.in.insts[i].Name) {
+			for _, one := range r.instances(m.in) {
+				if !yield(one.Name) {
 					return
 				}
 			}

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"hash/maphash"
 	"io"
-	"iter"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
@@ -37,6 +35,13 @@ type reader struct {
 	dead    []*series          // those of live whose end is marked
 	epochs  []pcp.Timestamp    // when labels change, except those of instances
 	epoch   int                // number of them that have passed
+	unknown bool               // a metric had no descriptor
+
+	filter *filter // nil: everything is sent
+	// For an archive that grows: fresh is called with each record, and reports whether the metadata were read again. more is called at
+	// the end, or at an error, and reports whether to try again.
+	fresh func(*archive.Record) (bool, error)
+	more  func(context.Context, error) (bool, error)
 
 	seed maphash.Seed
 	sent map[uint64]bool // hashes of the keys of all series
@@ -89,11 +94,10 @@ type member struct {
 // An indom is an instance domain at the time of the record.
 type indom struct {
 	id      pcp.InDom
-	next    func() (archive.InDomRecord, bool)
-	stop    func()
-	ahead   archive.InDomRecord // the next record, if more
-	more    bool
-	insts   []pcp.Instance
+	view    archive.InDomView
+	at      pcp.Timestamp  // a time of view
+	insts   []pcp.Instance // of view, when they are needed
+	listed  bool           // insts are those of view
 	own     []pcp.LabelSet // labels of instances
 	byInst  map[int32]*pcp.LabelSet
 	version int
@@ -105,12 +109,28 @@ func newReader(a *archive.Archive, start, finish pcp.Timestamp, follow bool, fro
 		metrics: make(map[pcp.PMID]*metric), taken: make(map[string]bool), indoms: make(map[pcp.InDom]*indom), live: make(map[string]*series),
 		seed: maphash.MakeSeed(), sent: make(map[uint64]bool),
 	}
+	r.readEpochs()
+	return r
+}
+
+func (r *reader) readEpochs() {
+	r.epochs = r.epochs[:0]
 	for _, l := range r.meta.LabelRecords() {
 		if l.Level != pcp.LabelInstances && (len(r.epochs) == 0 || r.epochs[len(r.epochs)-1] != l.Time) {
 			r.epochs = append(r.epochs, l.Time)
 		}
 	}
-	return r
+}
+
+// updated takes notice of further metadata.
+func (r *reader) updated() {
+	r.readEpochs()
+	r.epoch = min(r.epoch, len(r.epochs))
+	r.all = nil
+	if r.unknown {
+		r.unknown = false
+		clear(r.plans[:])
+	}
 }
 
 // millis returns a time in milliseconds.
@@ -118,11 +138,6 @@ func millis(t pcp.Timestamp) int64 { return t.Sec*1000 + int64(t.Nsec)/1e6 }
 
 // read reads the archive. It starts with the window w.
 func (r *reader) read(ctx context.Context, w *window) error {
-	defer func() {
-		for _, in := range r.indoms {
-			in.stop()
-		}
-	}()
 	r.w = w
 	w.reset(r.from.sent)
 	in := archive.NewScanner(r.a)
@@ -136,6 +151,18 @@ func (r *reader) read(ctx context.Context, w *window) error {
 			return context.Cause(ctx)
 		}
 		rec, err := in.Next()
+		if err != nil && r.more != nil {
+			if err := r.flush(); err != nil {
+				return err
+			}
+			again, err := r.more(ctx, err)
+			if err != nil {
+				return err
+			}
+			if again {
+				continue
+			}
+		}
 		if err != nil {
 			end := errors.Is(err, io.EOF)
 			if ferr := r.end(end); ferr != nil || end {
@@ -150,6 +177,15 @@ func (r *reader) read(ctx context.Context, w *window) error {
 			return r.end(false)
 		}
 		last = rec.Time
+		if r.fresh != nil {
+			changed, err := r.fresh(rec)
+			if err != nil {
+				return err
+			}
+			if changed {
+				r.updated()
+			}
+		}
 		if err := r.begin(millis(rec.Time)); err != nil {
 			return err
 		}
@@ -435,10 +471,7 @@ func (r *reader) instance(m *metric, inst int32) (name string, own *pcp.LabelSet
 	if m.in == nil {
 		return "", nil, true
 	}
-	byInst := func(i pcp.Instance, inst int32) int { return int(int64(i.Inst) - int64(inst)) }
-	if i, found := slices.BinarySearchFunc(m.in.insts, inst, byInst); found {
-		name, ok = m.in.insts[i].Name, true
-	} else {
+	if name, ok = m.in.view.Name(inst); !ok {
 		name, ok = r.meta.LastName(m.desc.InDom, inst)
 	}
 	return name, m.in.byInst[inst], ok && name != ""
@@ -503,15 +536,11 @@ func (r *reader) series(f *remote.Family, pairs []names.Pair) *series {
 			labels = append(labels, remote.Label{Name: p.Name, Value: v})
 		}
 	}
-	slices.SortFunc(labels, func(a, b remote.Label) int { return strings.Compare(a.Name, b.Name) })
-	var key strings.Builder
-	for _, l := range labels {
-		key.WriteString(l.Name)
-		key.WriteByte(0xff) // in no UTF-8
-		key.WriteString(l.Value)
-		key.WriteByte(0xff)
+	labels, key, ok := r.filter.series(labels)
+	if !ok {
+		return nil
 	}
-	if s := r.live[key.String()]; s != nil {
+	if s := r.live[key]; s != nil {
 		if !s.dead {
 			r.left.Twins++
 			return nil
@@ -519,7 +548,12 @@ func (r *reader) series(f *remote.Family, pairs []names.Pair) *series {
 		s.dead = false
 		return s
 	}
-	s := &series{Series: remote.Series{Labels: labels, Family: f}, key: key.String(), bytes: key.Len() + labelBytes*len(labels)}
+	if name := nameOf(labels); name != f.Name {
+		renamed := *f
+		renamed.Name = name
+		f = &renamed
+	}
+	s := &series{Series: remote.Series{Labels: labels, Family: f}, key: key, bytes: len(key) + labelBytes*len(labels)}
 	r.live[s.key] = s
 	return s
 }
@@ -595,8 +629,12 @@ func (r *reader) metric(id pcp.PMID) *metric {
 	if known {
 		return m
 	}
-	r.metrics[id] = nil
 	d, err := r.meta.Desc(id)
+	if err != nil && r.fresh != nil {
+		r.unknown = true
+		return nil
+	}
+	r.metrics[id] = nil
 	if err != nil || !names.Numeric(&d) {
 		r.left.Metrics++
 		return nil
@@ -604,6 +642,9 @@ func (r *reader) metric(id pcp.PMID) *metric {
 	m = &metric{desc: d, all: make(map[int32]*member), version: -1}
 	help, _ := r.meta.Text(pcp.TextPMID|pcp.TextOneLine, uint32(id)) // not every metric has a text
 	for _, name := range r.meta.Names(id) {
+		if !r.filter.metric(name) {
+			continue
+		}
 		f := &remote.Family{Name: names.Metric(name), Counter: names.Type(&d) == "counter", Help: names.Help(help), Unit: names.Unit(d.Units)}
 		if r.taken[f.Name] {
 			r.left.Collisions++
@@ -629,18 +670,24 @@ func (r *reader) indom(id pcp.InDom) *indom {
 		return in
 	}
 	in = &indom{id: id}
-	in.next, in.stop = iter.Pull(r.meta.History(id))
-	in.ahead, in.more = in.next()
 	r.indoms[id] = in
 	return in
 }
 
+// instances returns all instances of a domain.
+func (r *reader) instances(in *indom) []pcp.Instance {
+	if !in.listed {
+		rec, _ := r.meta.InDom(in.id, in.at) // without a domain there are none
+		in.insts, in.listed = rec.Instances, true
+	}
+	return in.insts
+}
+
 // advance moves an instance domain to a time.
 func (r *reader) advance(in *indom, at pcp.Timestamp) {
-	for in.more && in.ahead.Time.Compare(at) <= 0 {
-		in.insts = append(in.insts[:0], in.ahead.Instances...)
+	if v := r.meta.View(in.id, at); v != in.view {
+		in.view, in.at, in.listed = v, at, false
 		in.version++
-		in.ahead, in.more = in.next()
 	}
 	own, _ := r.meta.LookupLabels(pcp.LabelInstances, uint32(in.id), at)
 	if len(own) != len(in.own) || len(own) > 0 && &own[0] != &in.own[0] {

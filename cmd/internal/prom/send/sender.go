@@ -91,46 +91,56 @@ type Push struct {
 	Sum  Sum
 	Left LeftOut
 
-	labels []remote.Label // of the markers, without their names
-	at     position       // by the markers that were accepted
+	markers
+	at position // by the markers that were accepted
 }
 
-// init prepares the labels of the markers.
-func (s *Push) init() {
-	l := s.Archive.Label()
-	s.labels = []remote.Label{
+// markers are the marker series of an archive.
+type markers struct {
+	a      *archive.Archive
+	labels []remote.Label // without their names
+}
+
+// pushName is the label recorder of pcp push, and of a target without a name.
+const pushName = "push"
+
+// newMarkers returns the markers of an archive for a target, and for one of its shards unless shard is "".
+func newMarkers(a *archive.Archive, target, shard string) markers {
+	l := a.Label()
+	list := []remote.Label{
 		{Name: "hostname", Value: strings.ToValidUTF8(l.Host, "\ufffd")},
 		{Name: "pid", Value: strconv.Itoa(int(l.PID))},
-		{Name: "recorder", Value: "push"},
+		{Name: "recorder", Value: target},
+		{Name: "shard", Value: shard},
 		{Name: "started", Value: l.Start.Time().UTC().Format("2006-01-02T15:04:05.000000Z")},
 	}
-	s.labels = slices.DeleteFunc(s.labels, func(l remote.Label) bool { return l.Value == "" })
+	return markers{a, slices.DeleteFunc(list, func(l remote.Label) bool { return l.Value == "" })}
 }
 
 // selector returns the expression for the newest sample of a marker in the archive's time.
-func (s *Push) selector(name string) (expr string, at int64, err error) {
-	end, err := s.Archive.End()
+func (m *markers) selector(name string) (expr string, at int64, err error) {
+	end, err := m.a.End()
 	if err != nil && end.IsZero() {
 		return "", 0, err
 	}
 	var b strings.Builder
 	b.WriteString(name)
-	for i, l := range s.labels {
+	for i, l := range m.labels {
 		b.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
 		fmt.Fprintf(&b, "%s=%s", l.Name, strconv.Quote(l.Value))
 	}
 	// A label that no series has. Its value differs each time, as VictoriaMetrics remembers for ten seconds which series a
 	// selector finds.
 	fmt.Fprintf(&b, `,asked!="%d"`, time.Now().UnixNano())
-	first := s.Archive.Label().Start
+	first := m.a.Label().Start
 	at = millis(end) + 2000
 	return fmt.Sprintf("last_over_time(%s}[%ds])", b.String(), (at-millis(first))/1000+3), at, nil
 }
 
 // ask returns the position by the server's markers. Each attempt is one call of get.
-func (s *Push) ask(ctx context.Context, get func(ctx context.Context, expr string, at int64) ([]remote.Point, error)) (position, error) {
+func (m *markers) ask(ctx context.Context, get func(ctx context.Context, expr string, at int64) ([]remote.Point, error)) (position, error) {
 	p := nowhere()
-	expr, at, err := s.selector(sentMarker)
+	expr, at, err := m.selector(sentMarker)
 	if err != nil {
 		return p, err
 	}
@@ -141,7 +151,7 @@ func (s *Push) ask(ctx context.Context, get func(ctx context.Context, expr strin
 	for _, one := range list {
 		p.sent = max(p.sent, fromSeconds(one.Value))
 	}
-	if expr, at, err = s.selector(partMarker); err != nil {
+	if expr, at, err = m.selector(partMarker); err != nil {
 		return p, err
 	}
 	if list, err = get(ctx, expr, at); err != nil {
@@ -216,7 +226,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // Run sends the archive.
 func (s *Push) Run(ctx context.Context) error {
-	s.init()
+	s.markers = newMarkers(s.Archive, pushName, "")
 	for {
 		at, err := s.begin(ctx)
 		if err != nil {
@@ -311,9 +321,9 @@ func (s *Push) window(ctx context.Context, w *window) error {
 }
 
 // marker returns the series that marks a part of the window that ends at a time, or all of it.
-func (s *Push) marker(end int64, part int, last bool) remote.Series {
+func (m *markers) marker(end int64, part int, last bool) remote.Series {
 	f := &remote.Family{Name: sentMarker, Help: "time up to which all samples of an archive are sent", Unit: "sec"}
-	labels := s.labels
+	labels := m.labels
 	if !last {
 		f = &remote.Family{Name: partMarker, Help: "end of the time of which this part is sent", Unit: "sec"}
 		labels = append([]remote.Label{{Name: "part", Value: strconv.Itoa(part)}}, labels...)

@@ -31,8 +31,8 @@ func Address(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// Engine starts a server and stops it at the end of the test.
-func Engine(t *testing.T, addr string, cmd *exec.Cmd) {
+// Engine starts a server, returns it when it answers, and stops it at the end of the test.
+func Engine(t *testing.T, addr string, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	out := new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = out, out
@@ -54,6 +54,7 @@ func Engine(t *testing.T, addr string, cmd *exec.Cmd) {
 		w.Body.Close()
 		return w.StatusCode == 200
 	})
+	return cmd
 }
 
 func get(t *testing.T, url string) []byte {
@@ -70,8 +71,8 @@ func get(t *testing.T, url string) []byte {
 	return b
 }
 
-// key is the labels of a series, in the order of keyOf.
-func key(labels map[string]string) string {
+// Key is the labels of a series, in the order of KeyOf.
+func Key(labels map[string]string) string {
 	var words []string
 	for name, value := range labels {
 		words = append(words, name+"="+value)
@@ -103,7 +104,7 @@ func FromPrometheus(t *testing.T, addr string, want Contents) Contents {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k := key(r.Metric)
+			k := Key(r.Metric)
 			got[k] = append(got[k], remote.Sample{Time: int64(math.Round(v[0].(float64) * 1000)), Bits: remote.Number(f)})
 		}
 	}
@@ -176,7 +177,7 @@ func FromVictoria(t *testing.T, addr string, want Contents) Contents {
 		if err := json.Unmarshal(in.Bytes(), &a); err != nil {
 			t.Fatal(err)
 		}
-		k := key(a.Metric)
+		k := Key(a.Metric)
 		for i, v := range a.Values {
 			s := remote.Sample{Time: a.Timestamps[i], Bits: remote.NaN}
 			if v != nil {

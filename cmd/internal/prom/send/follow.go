@@ -1,0 +1,817 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
+)
+
+const (
+	// unsettled is the time in which a server may lose samples that it has accepted. VictoriaMetrics 1.151 needs up to 12 seconds to write
+	// them to disk.
+	unsettled = 30 * time.Second
+	// warmSpan is the time before the position that is read for the series that have samples there.
+	warmSpan = time.Hour
+	// checkEvery is the time between questions whether the server still has what it accepted.
+	checkEvery = time.Minute
+	// pollEvery is the time between looks at an archive that grows, and lookEvery the number of them between looks at its directory.
+	pollEvery = time.Second
+	lookEvery = 5
+	// mends is the number of further requests for the contents of a window that was refused.
+	mends = 200
+	// fewMends is the number after a window that was refused in all its parts.
+	fewMends = 40
+	// maxBad limits the series that are known to be refused.
+	maxBad = 10_000
+	// closeGap is the longest time between two archives after which series end with a stale marker. After a longer one they have ended anyway.
+	closeGap = 5 * time.Minute
+	// maxSelector is the size of a selector, which VictoriaMetrics limits to 16 kB.
+	maxSelector = 6 << 10
+)
+
+// errBack means that the reader has to begin again, at an earlier place.
+var errBack = errors.New("samples have to be sent again")
+
+// errDrained means that the archives have ended and everything is sent.
+var errDrained = errors.New("everything is sent")
+
+// A stream sends the archives of a directory to a server, in the order of time, while they grow.
+type stream struct {
+	n      *node
+	name   string
+	dir    directory
+	path   string // of the file with the state
+	settle time.Duration
+	poll   time.Duration
+	drain  <-chan struct{} // closed when nothing more is recorded
+
+	client  *remote.Client
+	renewed int
+	conns   int
+	began   bool // a state was found, or the first archive has begun
+
+	at       place // accepted
+	careful  place // samples up to here may have arrived
+	doubt    bool  // so may those of the next window
+	quiet    time.Time
+	acks     []ack
+	checked  time.Time
+	denied   time.Time // no search for lost samples before
+	denials  int
+	marked   int64           // the server has a newer marker of the archive
+	hopeful  bool            // parts of the last refused window were accepted
+	took     bool            // parts of this one
+	bad      map[string]bool // series that were refused alone
+	archives []found
+
+	mu  sync.Mutex
+	lag time.Time // time of the last sample sent, if more wait
+}
+
+// An ack is a place that was accepted at a time.
+type ack struct {
+	time time.Time
+	at   place
+}
+
+// run sends until ctx is done, or everything is sent after drain.
+func (s *stream) run(ctx context.Context) error {
+	if err := s.load(); err != nil {
+		s.n.event(s.name+": the position is not known", err)
+	}
+	for {
+		err := s.next(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, errDrained):
+			return nil
+		case errors.Is(err, errBack), err == nil:
+			continue
+		}
+		s.n.event(s.name, err)
+		if err := pause(ctx, 10*s.poll); err != nil {
+			return err
+		}
+	}
+}
+
+// load reads the state. Without one, only archives that are being written, or begin later, are sent.
+func (s *stream) load() error {
+	st, ok, err := readState(s.path)
+	s.quiet, s.checked = time.Now().Add(s.settle), time.Now()
+	if ok {
+		s.at, s.careful, s.doubt, s.began = st.Safe, st.At, true, true
+		s.acks = []ack{{time.Time{}, st.Safe}}
+		return nil
+	}
+	list, lerr := s.dir.list()
+	if lerr != nil && !errors.Is(lerr, fs.ErrNotExist) {
+		err = errors.Join(err, lerr)
+	}
+	for _, f := range list {
+		if w, werr := archive.Written(filepath.Join(s.dir.path, f.base)); w && werr == nil {
+			break
+		}
+		s.at = place{Base: f.base, Started: f.started, Sent: noTime, Whole: true}
+	}
+	s.doubt = true // a state that was lost
+	s.acks = []ack{{time.Time{}, s.at}}
+	return err
+}
+
+// save writes the state.
+func (s *stream) save() {
+	st := state{At: s.at, Safe: s.safe()}
+	if s.at.compare(s.careful) < 0 {
+		st.At = s.careful
+	}
+	if err := st.write(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.n.event(s.name+": the position cannot be saved", err)
+	}
+}
+
+// safe returns the place up to which the server does not lose samples.
+func (s *stream) safe() place {
+	for len(s.acks) > 1 && time.Since(s.acks[1].time) > unsettled {
+		s.acks = s.acks[1:]
+	}
+	return s.acks[0].at
+}
+
+// moved notes that everything up to a place is accepted.
+func (s *stream) moved(p place) {
+	s.at = p
+	s.safe()
+	// One place a second is enough.
+	if n := len(s.acks); n > 1 && time.Since(s.acks[n-1].time) < time.Second {
+		s.acks[n-1].at = p
+	} else {
+		s.acks = append(s.acks, ack{time.Now(), p})
+	}
+	s.save()
+}
+
+// back moves to an earlier place, from which on the server may lack samples or have them.
+func (s *stream) back(to place) error {
+	if s.careful.compare(s.at) < 0 {
+		s.careful = s.at
+	}
+	s.at = to
+	s.acks = []ack{{time.Time{}, to}}
+	s.quiet = time.Now().Add(s.settle)
+	s.save()
+	return errBack
+}
+
+// unclear is back after an attempt whose result is not known. The server may have been restarted.
+func (s *stream) unclear() error {
+	s.doubt = true
+	if s.n.isBlind() {
+		return errBack
+	}
+	return s.back(s.safe())
+}
+
+// look finds the archive to send next, and reports those that were removed before they were sent.
+func (s *stream) look() (cur, next *found, err error) {
+	list, err := s.dir.list()
+	if err != nil {
+		return nil, nil, err
+	}
+	at := s.at
+	if s.careful.compare(at) > 0 {
+		at = s.careful
+	}
+	for _, f := range s.archives {
+		gone := !slices.ContainsFunc(list, func(g found) bool { return g == f })
+		if p := (place{Started: f.started, Sent: noTime}); gone && p.compare(at) > 0 && f.base != at.Base {
+			s.gone(f.base, noTime)
+		}
+	}
+	s.archives = list
+	for i := range list {
+		switch f := &list[i]; {
+		case f.base == s.at.Base && f.started == s.at.Started && !s.at.Whole:
+			cur = f
+		case f.started > s.at.Started || f.started == s.at.Started && f.base > s.at.Base:
+			if next == nil {
+				next = f
+			}
+		}
+	}
+	return cur, next, nil
+}
+
+// gone reports that an archive was removed before all of it was sent.
+func (s *stream) gone(base string, sent int64) {
+	s.n.missed()
+	text := "none of it was sent"
+	if sent != noTime {
+		text = "its samples after " + time.UnixMilli(sent).UTC().Format(time.RFC3339) + " were not sent"
+	}
+	s.n.event(fmt.Sprintf("%s: archive %s was removed: %s", s.name, base, text), nil)
+}
+
+// next sends an archive from the position on, to its end.
+func (s *stream) next(ctx context.Context) error {
+	cur, next, err := s.look()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if cur == nil {
+		if s.at.Base != "" && !s.at.Whole {
+			if s.at.compare(s.careful) >= 0 {
+				s.gone(s.at.Base, s.at.Sent)
+			}
+			s.at.Whole = true
+		}
+		if next == nil {
+			select {
+			case <-s.drain:
+				return errDrained
+			default:
+			}
+			return pauseOr(ctx, s.poll*lookEvery, s.drain)
+		}
+		s.at = place{Base: next.base, Started: next.started, Sent: noTime}
+	}
+	path := filepath.Join(s.dir.path, s.at.Base)
+	a, err := archive.Open(path)
+	if err != nil {
+		if w, werr := archive.Written(path); w || werr != nil || errors.Is(err, fs.ErrNotExist) {
+			return err // it is about to begin, or to be removed
+		}
+		s.gone(s.at.Base, s.at.Sent)
+		s.at.Whole = true
+		return err
+	}
+	defer a.Close()
+	return s.follow(ctx, a)
+}
+
+// pauseOr waits for a time, or until a channel is closed.
+func pauseOr(ctx context.Context, d time.Duration, done <-chan struct{}) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+	case <-done:
+	}
+	return nil
+}
+
+// A tail is the end of an archive that grows.
+type tail struct {
+	volume int
+	size   int64
+}
+
+// measure returns the end of the files of an archive. A volume that is compressed does not grow.
+func measure(a *archive.Archive) tail {
+	vols := a.Volumes()
+	t := tail{volume: vols[len(vols)-1], size: math.MaxInt64}
+	if st, err := os.Stat(a.Path() + "." + strconv.Itoa(t.volume)); err == nil {
+		t.size = st.Size()
+	}
+	if _, err := os.Stat(a.Path() + "." + strconv.Itoa(t.volume+1)); err == nil {
+		return tail{volume: t.volume + 1, size: -1}
+	}
+	return t
+}
+
+// follow sends an archive from the position on.
+func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
+	shard := ""
+	if s.n.filter != nil && s.n.filter.shards > 1 {
+		shard = strconv.Itoa(s.n.shard)
+	}
+	marks := newMarkers(a, s.n.target.Name, shard)
+	if err := s.arrive(ctx, &marks); err != nil {
+		return err
+	}
+	start := a.Label().Start
+	if s.at.Sent != noTime {
+		if t := s.at.Sent - warmSpan.Milliseconds(); t > millis(start) {
+			start = pcp.Timestamp{Sec: t / 1000, Nsec: int32(t%1000) * 1e6}
+		}
+	}
+	var known, seen tail
+	polls, closing, mark, last := 0, false, false, false
+	r := newReader(a, start, pcp.Timestamp{Sec: math.MaxInt64}, false, position{sent: s.at.Sent, end: noTime}, func(w *window) (*window, error) {
+		return w, s.window(ctx, &marks, w)
+	})
+	r.filter = s.n.filter
+	r.fresh = func(rec *archive.Record) (bool, error) {
+		if rec.Volume < known.volume || rec.Volume == known.volume && rec.Offset < known.size {
+			return false, nil
+		}
+		known = measure(a)
+		return true, a.Refresh()
+	}
+	r.more = func(ctx context.Context, end error) (bool, error) {
+		s.setLag(time.Time{})
+		for {
+			if closing {
+				return false, nil
+			}
+			drained := false
+			select {
+			case <-s.drain:
+				drained = true
+			default:
+				if err := pauseOr(ctx, s.poll, s.drain); err != nil {
+					return false, err
+				}
+			}
+			if err := s.check(ctx, &marks); err != nil {
+				return false, err
+			}
+			now := measure(a)
+			if polls++; drained || now == seen && (polls%lookEvery == 0 || now.size == math.MaxInt64) {
+				_, next, err := s.look()
+				if err != nil {
+					return false, err
+				}
+				if next != nil {
+					if w, err := archive.Written(a.Path()); !w && err == nil {
+						closing = true
+						mark = next.started/1000-s.at.Sent < closeGap.Milliseconds()
+					}
+				}
+				if drained && !closing {
+					if last {
+						return false, errDrained
+					}
+					last = true // after what was written since
+				}
+			}
+			if now != seen || closing || last {
+				seen = now
+				err := a.Refresh()
+				if errors.Is(err, fs.ErrNotExist) || errors.Is(err, pcp.ErrLogFile) {
+					err = nil // it was removed; its volumes may still be open
+					closing = true
+				}
+				if err == nil {
+					r.updated()
+				}
+				return true, err
+			}
+		}
+	}
+	err := r.read(ctx, new(window))
+	if err != nil {
+		if !closing || ctx.Err() != nil || errors.Is(err, errBack) || errors.Is(err, errDrained) {
+			return err
+		}
+		s.n.event(fmt.Sprintf("%s: archive %s is damaged: the rest of it is not sent", s.name, s.at.Base), err)
+	}
+	if mark {
+		// The same as at the end of an archive that pcp push sends, if another one follows.
+		r.follow = true
+		if err := r.end(true); err != nil {
+			return err
+		}
+	}
+	if cur, _, err := s.look(); err == nil && cur == nil && len(a.Volumes()) > 1 {
+		s.gone(s.at.Base, s.at.Sent) // and volumes that were not open
+	}
+	p := s.at
+	p.Whole = true
+	s.moved(p)
+	return nil
+}
+
+func (s *stream) setLag(t time.Time) {
+	s.mu.Lock()
+	s.lag = t
+	s.mu.Unlock()
+}
+
+// ready makes the client, and makes it again if secrets may have changed.
+func (s *stream) ready() error {
+	if n := s.n.renewal(); s.client == nil || n != s.renewed {
+		c, err := s.n.client()
+		if err != nil {
+			return err
+		}
+		if s.client != nil {
+			s.client.Close()
+		}
+		if s.client != nil {
+			s.conns = -1 // the next connection is not the first one
+		}
+		s.client, s.renewed = c, n
+	}
+	return nil
+}
+
+// request makes a request when the server may be asked.
+func (s *stream) request(ctx context.Context, f func(*remote.Client) error) error {
+	if err := s.n.enter(ctx); err != nil {
+		return err
+	}
+	err := s.ready()
+	if err == nil {
+		err = f(s.client)
+	}
+	if ctx.Err() != nil {
+		<-s.n.slots
+		return context.Cause(ctx)
+	}
+	s.n.leave(err)
+	return err
+}
+
+// ask repeats a query until it is answered. If the server does not answer queries, ok is false.
+func (s *stream) ask(ctx context.Context, f func(*remote.Client) error) (ok bool, err error) {
+	for !s.n.isBlind() {
+		var blind error
+		err := s.request(ctx, func(c *remote.Client) error {
+			err := f(c)
+			if err != nil && cannotAsk(err) && ctx.Err() == nil {
+				blind = err
+				return nil
+			}
+			return err
+		})
+		switch {
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case blind != nil:
+			s.n.blinded(blind)
+			return false, nil
+		case err == nil:
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// marker returns the time of the newest marker of an archive.
+func (s *stream) marker(ctx context.Context, m *markers) (sent int64, ok bool, err error) {
+	sent = noTime
+	ok, err = s.ask(ctx, func(c *remote.Client) error {
+		p, err := m.ask(ctx, c.Ask)
+		sent = p.sent
+		return err
+	})
+	return sent, ok, err
+}
+
+// arrive finds out what the server has of an archive.
+func (s *stream) arrive(ctx context.Context, m *markers) error {
+	s.marked = noTime
+	if !s.doubt && s.at.Sent == noTime && s.careful.compare(s.at) <= 0 {
+		return nil // a new archive
+	}
+	sent, ok, err := s.marker(ctx, m)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return s.forward()
+	}
+	s.marked = sent
+	switch {
+	case sent > s.at.Sent && s.careful.Started < s.at.Started:
+		// The position was lost, or pcp push has sent a part of it.
+		if !s.began {
+			s.at.Sent = sent
+		}
+		s.careful = place{Base: s.at.Base, Started: s.at.Started, Sent: sent}
+	case sent > s.careful.Sent && s.careful.Base == s.at.Base && !s.careful.Whole:
+		s.careful.Sent = sent
+	}
+	s.began = true
+	return s.compare(sent)
+}
+
+// forward moves to what the server has accepted, if it cannot be asked whether it still has that.
+func (s *stream) forward() error {
+	if s.careful.compare(s.at) <= 0 {
+		return nil
+	}
+	s.at = s.careful
+	s.acks = []ack{{time.Time{}, s.at}}
+	return errBack
+}
+
+// check asks once in a while whether the server still has what it accepted.
+func (s *stream) check(ctx context.Context, m *markers) error {
+	if time.Since(s.checked) < checkEvery {
+		return nil
+	}
+	s.checked = time.Now()
+	if _, _, err := s.look(); err != nil {
+		return err
+	}
+	sent, ok, err := s.marker(ctx, m)
+	if err != nil || !ok {
+		return err
+	}
+	return s.compare(sent)
+}
+
+// compare goes back if the newest marker of the archive is older than it was long ago.
+func (s *stream) compare(sent int64) error {
+	p := s.safe()
+	if p.Base != s.at.Base || sent >= p.Sent {
+		s.denials = 0
+		return nil
+	}
+	if time.Now().Before(s.denied) {
+		return nil
+	}
+	// A server that does not keep samples of that age is not asked again and again.
+	s.denied = time.Now().Add(min(time.Minute<<s.denials, time.Hour))
+	s.denials = min(s.denials+1, 10)
+	since := "the beginning of " + s.at.Base
+	if sent != noTime {
+		since = time.UnixMilli(sent).UTC().Format(time.RFC3339)
+	}
+	s.n.event(fmt.Sprintf("%s: the server has lost samples; they are sent again from %s on", s.name, since), nil)
+	p.Sent = sent
+	return s.back(p)
+}
+
+// window sends a window.
+func (s *stream) window(ctx context.Context, m *markers, w *window) error {
+	here := place{Base: s.at.Base, Started: s.at.Started, Sent: w.after}
+	careful := !s.n.isBlind() && (here.compare(s.careful) < 0 || s.doubt)
+	end := here
+	end.Sent = w.end
+	s.setLag(time.UnixMilli(w.end))
+	budget := mends
+	if !s.hopeful {
+		budget = fewMends
+	}
+	refused := false
+	s.took = false
+	parts := w.split()
+	for i := range parts {
+		p := &parts[i]
+		list := p.list
+		last := i == len(parts)-1
+		if careful {
+			var err error
+			if list, err = s.missing(ctx, w, list); err != nil {
+				return err
+			}
+		}
+		var mark []remote.Series
+		if w.end > s.marked || !last && w.end >= s.marked {
+			mark = []remote.Series{m.marker(w.end, i+1, last)}
+		}
+		if len(list) == 0 && (len(mark) == 0 || !last) {
+			continue
+		}
+		good, bad := s.divide(list)
+		whole := len(good) == len(list)
+		var err error
+		if len(good)+len(mark) > 0 {
+			var ok bool
+			ok, err = s.post(ctx, w, good, mark, careful, &budget)
+			whole = whole && ok
+		}
+		if err == nil && len(bad) > 0 {
+			var ok bool
+			few := min(budget, fewMends)
+			ok, err = s.post(ctx, w, bad, nil, careful, &few)
+			if ok {
+				clear(s.bad)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		refused = refused || !whole
+		if last && refused && len(mark) > 0 {
+			if _, err := s.send(ctx, mark); err != nil {
+				return err
+			}
+		}
+	}
+	if refused {
+		s.hopeful = s.took
+	}
+	if s.careful.compare(here) <= 0 {
+		s.doubt = false // the window is at least as long as the one of which it is not known whether it arrived
+	}
+	s.moved(end)
+	if s.client != nil && s.client.Connections() != s.conns {
+		had := s.conns
+		s.conns = s.client.Connections()
+		// The server may have been restarted since the last request.
+		if had != 0 && !s.n.isBlind() && s.safe().compare(s.at) < 0 && !careful {
+			return s.back(s.safe())
+		}
+	}
+	return s.check(ctx, m)
+}
+
+// send makes a request until the server has answered it.
+func (s *stream) send(ctx context.Context, list []remote.Series) (out remote.Outcome, err error) {
+	for {
+		err = s.request(ctx, func(c *remote.Client) error {
+			out, err = c.Try(ctx, list)
+			return err
+		})
+		var f *remote.Failure
+		switch {
+		case err == nil:
+			return out, nil
+		case ctx.Err() != nil:
+			return out, context.Cause(ctx)
+		case errors.As(err, &f) && f.Unclear:
+			return out, s.unclear()
+		}
+	}
+}
+
+// divide returns the series that were not refused before, and the others, so that these do not spoil the requests of those.
+func (s *stream) divide(list []remote.Series) (good, bad []remote.Series) {
+	if len(s.bad) == 0 {
+		return list, nil
+	}
+	for _, one := range list {
+		if s.bad[keyOf(one.Labels)] {
+			bad = append(bad, one)
+		} else {
+			good = append(good, one)
+		}
+	}
+	return good, bad
+}
+
+func countSamples(list []remote.Series) (n int) {
+	for i := range list {
+		n += len(list[i].Samples)
+	}
+	return n
+}
+
+// post sends series of a window, and reports whether the server took all. If it refuses them, it gets smaller requests, without what it has,
+// to find those that it accepts.
+func (s *stream) post(ctx context.Context, w *window, list, mark []remote.Series, careful bool, budget *int) (whole bool, err error) {
+	out, err := s.send(ctx, slices.Concat(list, mark))
+	n := countSamples(list)
+	if err != nil {
+		return false, err
+	}
+	if out.Rejected == 0 {
+		s.n.accepted(n)
+		return true, nil
+	}
+	if out.Rejected < n+len(mark) { // a part of them, by version 2.0
+		bad := min(out.Rejected, n)
+		s.n.accepted(n - bad)
+		s.n.refused(bad, out.Reason)
+		return false, nil
+	}
+	if !careful && !s.n.isBlind() && n > 0 {
+		s.quiet = time.Now().Add(s.settle)
+		if list, err = s.missing(ctx, w, list); err != nil {
+			return false, err
+		}
+		if k := countSamples(list); k < n {
+			if k == 0 {
+				return false, nil
+			}
+			_, err := s.post(ctx, w, list, nil, true, budget)
+			return false, err
+		}
+	}
+	left, right := halves(list)
+	if right == nil || *budget < 2 {
+		s.n.refused(n, out.Reason)
+		if len(list) == 1 && len(s.bad) < maxBad {
+			s.bad[keyOf(list[0].Labels)] = true
+		}
+		return false, nil
+	}
+	*budget -= 2
+	for _, half := range [][]remote.Series{left, right} {
+		ok, err := s.post(ctx, w, half, nil, true, budget)
+		if err != nil {
+			return false, err
+		}
+		s.took = s.took || ok
+	}
+	return false, nil
+}
+
+// halves divides series, or the samples of one. The second half is nil if there is one sample.
+func halves(list []remote.Series) (left, right []remote.Series) {
+	if n := len(list); n > 1 {
+		return list[:n/2], list[n/2:]
+	}
+	if len(list) == 0 || len(list[0].Samples) < 2 {
+		return list, nil
+	}
+	a, b := list[0], list[0]
+	n := len(a.Samples) / 2
+	a.Samples, b.Samples = a.Samples[:n], b.Samples[n:]
+	return []remote.Series{a}, []remote.Series{b}
+}
+
+// missing returns the series with the samples that the server does not have.
+func (s *stream) missing(ctx context.Context, w *window, list []remote.Series) ([]remote.Series, error) {
+	if err := pause(ctx, time.Until(s.quiet)); err != nil {
+		return nil, err
+	}
+	first := int64(math.MaxInt64)
+	for i := range list {
+		first = min(first, list[i].Samples[0].Time)
+	}
+	there := make(map[string][]int64)
+	for _, selector := range selectors(list) {
+		ok, err := s.ask(ctx, func(c *remote.Client) error {
+			tracks, err := c.Tracks(ctx, selector, first-1, w.end)
+			for _, t := range tracks {
+				labels := make([]remote.Label, 0, len(t.Labels))
+				for name, value := range t.Labels {
+					labels = append(labels, remote.Label{Name: name, Value: value})
+				}
+				slices.SortFunc(labels, func(a, b remote.Label) int { return strings.Compare(a.Name, b.Name) })
+				k := keyOf(labels)
+				there[k] = append(there[k], t.Times...)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return list, s.forward()
+		}
+	}
+	var left []remote.Series
+	for _, one := range list {
+		has := there[keyOf(one.Labels)]
+		slices.Sort(has)
+		if len(has) > 0 {
+			one.Samples = slices.DeleteFunc(slices.Clone(one.Samples), func(sample remote.Sample) bool {
+				if sample.Bits == remote.Stale && has[len(has)-1] > sample.Time {
+					return true // answers do not have stale markers
+				}
+				_, ok := slices.BinarySearch(has, sample.Time)
+				return ok
+			})
+		}
+		if len(one.Samples) > 0 {
+			left = append(left, one)
+		}
+	}
+	return left, nil
+}
+
+// selectors returns the selectors of series: of their names, and of the labels that all have.
+func selectors(list []remote.Series) []string {
+	common := slices.Clone(list[0].Labels)
+	names := make(map[string]bool)
+	var order []string
+	for i := range list {
+		common = slices.DeleteFunc(common, func(l remote.Label) bool { return l.Name == nameLabel || !slices.Contains(list[i].Labels, l) })
+		if name := nameOf(list[i].Labels); !names[name] {
+			names[name] = true
+			order = append(order, name)
+		}
+	}
+	var all []string
+	for len(order) > 0 {
+		var b strings.Builder
+		n := 0
+		for n < len(order) && (n == 0 || b.Len()+len(order[n]) < maxSelector) {
+			if n > 0 {
+				b.WriteByte('|')
+			}
+			b.WriteString(regexp.QuoteMeta(order[n]))
+			n++
+		}
+		order = order[n:]
+		text := "{" + nameLabel + "=~" + strconv.Quote(b.String())
+		for _, l := range common {
+			text += "," + l.Name + "=" + strconv.Quote(l.Value)
+		}
+		all = append(all, fmt.Sprintf(`%s,asked!="%d"}`, text, time.Now().UnixNano()))
+	}
+	return all
+}

@@ -1,0 +1,236 @@
+package send
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp/internal/pacing"
+	"github.com/go-pcp/pcp/internal/safefile"
+)
+
+// A Dir is a directory of archives.
+type Dir struct {
+	Path string
+	Name string // for messages
+	Host string // only archives with this host in their labels; "" means all
+}
+
+// A Config configures a Recorder.
+type Config struct {
+	Targets []*Target
+	// Agent is the name and version of the program.
+	Agent string
+	// Event receives news for the log: of a failure the first one, with its error. It is called by one goroutine at a time.
+	Event func(text string, err error)
+	// Settle and Poll replace the defaults in tests, if not 0.
+	Settle, Poll time.Duration
+	delays       pacing.Backoff
+}
+
+// A Recorder sends the archives of directories to all targets while they are recorded. The archives are its queue: it has a position in them
+// for each server, in a file in their directory, and moves it when the server has accepted the samples.
+type Recorder struct {
+	cfg    Config
+	nodes  []*node
+	ctx    context.Context
+	cancel context.CancelFunc
+	talk   sync.Mutex
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	streams map[Dir][]*stream
+	stops   map[Dir]context.CancelFunc
+	drains  map[Dir]chan struct{}
+	drained bool
+}
+
+// NewRecorder returns a Recorder. It sends the directories of Set.
+func NewRecorder(cfg Config) *Recorder {
+	r := &Recorder{cfg: cfg, streams: make(map[Dir][]*stream), stops: make(map[Dir]context.CancelFunc), drains: make(map[Dir]chan struct{})}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	if r.cfg.Settle == 0 {
+		r.cfg.Settle = Settle
+	}
+	if r.cfg.Poll == 0 {
+		r.cfg.Poll = pollEvery
+	}
+	if r.cfg.delays == (pacing.Backoff{}) {
+		r.cfg.delays = delays
+	}
+	for _, t := range cfg.Targets {
+		for i, url := range t.URLs {
+			n := &node{target: t, url: url, shard: i, agent: cfg.Agent, slots: make(chan struct{}, requests), delays: r.cfg.delays}
+			if len(t.URLs) > 1 || len(t.keep)+len(t.drop)+len(t.rules) > 0 {
+				n.filter = &filter{keep: t.keep, drop: t.drop, rules: t.rules, shard: i, shards: len(t.URLs), replicas: t.Replicas}
+			}
+			n.event = func(text string, err error) {
+				r.talk.Lock()
+				defer r.talk.Unlock()
+				r.cfg.Event("remote write to "+n.name()+": "+text, err)
+			}
+			r.nodes = append(r.nodes, n)
+		}
+	}
+	return r
+}
+
+// Set sets the list of directories. What was recorded in directories that are not in it any more is sent when they are in it again.
+func (r *Recorder) Set(list []Dir) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.drained {
+		return
+	}
+	for d, stop := range r.stops {
+		if !slices.Contains(list, d) {
+			stop()
+			delete(r.stops, d)
+			delete(r.streams, d)
+			delete(r.drains, d)
+		}
+	}
+	for _, d := range list {
+		if r.stops[d] != nil {
+			continue
+		}
+		ctx, stop := context.WithCancel(r.ctx)
+		drain := make(chan struct{})
+		r.stops[d], r.drains[d] = stop, drain
+		for _, n := range r.nodes {
+			s := &stream{
+				n: n, name: d.Name, dir: directory{path: d.Path, host: d.Host}, path: filepath.Join(d.Path, stateName(n, d)),
+				settle: r.cfg.Settle, poll: r.cfg.Poll, drain: drain, hopeful: true, bad: make(map[string]bool),
+			}
+			r.streams[d] = append(r.streams[d], s)
+			r.wg.Go(func() { s.keep(ctx) })
+		}
+	}
+}
+
+// stateName returns the name of the file with the position of a server. Another address is another server.
+func stateName(n *node, d Dir) string {
+	t := n.target
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d %d %d", t.Name, n.url, d.Host, n.shard, len(t.URLs), t.Replicas))
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, t.Name)
+	return fmt.Sprintf(".remote-write-%.40s-%x", name, sum[:6])
+}
+
+// keep runs the stream when no other process sends the same archives to the same server.
+func (s *stream) keep(ctx context.Context) {
+	for said, last := false, false; ; {
+		lock, err := lockFile(s.path + ".lock")
+		if err == nil {
+			s.run(ctx)
+			lock.Close()
+			return
+		}
+		if last || ctx.Err() != nil {
+			return
+		}
+		if !said && !errors.Is(err, fs.ErrNotExist) { // a directory is made when the host is found
+			said = true
+			s.n.event(s.name+": nothing is sent yet", err)
+		}
+		if pauseOr(ctx, 2*s.poll, s.drain) != nil {
+			return
+		}
+		select {
+		case <-s.drain:
+			last = true
+		default:
+		}
+	}
+}
+
+// lockFile locks a file until it is closed.
+func lockFile(path string) (*os.File, error) {
+	f, _, err := safefile.OpenAppend(path, os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errors.New("another recorder sends the archives of this directory")
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Drain sends what has been recorded, when nothing more is recorded, for at most a time. The rest is sent by the next Recorder.
+func (r *Recorder) Drain(most time.Duration) {
+	r.mu.Lock()
+	if !r.drained {
+		r.drained = true
+		for _, drain := range r.drains {
+			close(drain)
+		}
+	}
+	r.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		r.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(most):
+	}
+	r.cancel()
+	<-done
+}
+
+// A Status is the status of a server.
+type Status struct {
+	Target   string            `json:"target"`
+	URL      string            `json:"url"`
+	Dirs     int               `json:"directories"`
+	Sent     uint64            `json:"sent"`     // samples
+	Rejected uint64            `json:"rejected"` // samples that the server refused
+	Reasons  map[string]uint64 `json:"reasons,omitempty"`
+	Lost     uint64            `json:"lost"` // archives removed before they were sent
+	Lag      float64           `json:"lag"`  // seconds since the oldest sample that is not sent was recorded
+	Err      string            `json:"error,omitempty"`
+	ErrTime  time.Time         `json:"errortime,omitzero"`
+}
+
+// Status returns the status of each server.
+func (r *Recorder) Status() []Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []Status
+	for _, n := range r.nodes {
+		st := n.status()
+		for _, streams := range r.streams {
+			for _, s := range streams {
+				if s.n != n {
+					continue
+				}
+				st.Dirs++
+				s.mu.Lock()
+				if !s.lag.IsZero() {
+					st.Lag = max(st.Lag, time.Since(s.lag).Seconds())
+				}
+				s.mu.Unlock()
+			}
+		}
+		list = append(list, st)
+	}
+	return list
+}
