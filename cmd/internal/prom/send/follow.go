@@ -26,7 +26,7 @@ const (
 	unsettled = 30 * time.Second
 	// warmSpan is the time before the position that is read for the series that have samples there.
 	warmSpan = time.Hour
-	// checkEvery is the time between questions whether the server still has what it accepted.
+	// checkEvery is the time between questions whether the server still has the accepted samples.
 	checkEvery = time.Minute
 	// pollEvery is the time between looks at an archive that grows, and lookEvery the number of them between looks at its directory.
 	pollEvery = time.Second
@@ -359,7 +359,7 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 					if last {
 						return false, errDrained
 					}
-					last = true // after what was written since
+					last = true // after the last records
 				}
 			}
 			if now != seen || closing || last {
@@ -514,7 +514,7 @@ func (s *stream) forward() error {
 	return errBack
 }
 
-// check asks once in a while whether the server still has what it accepted.
+// check asks once in a while whether the server still has the accepted samples.
 func (s *stream) check(ctx context.Context, m *markers) error {
 	if time.Since(s.checked) < checkEvery {
 		return nil
@@ -668,7 +668,7 @@ func countSamples(list []remote.Series) (n int) {
 	return n
 }
 
-// post sends series of a window, and reports whether the server took all. If it refuses them, it gets smaller requests, without what it has,
+// post sends series of a window, and reports whether the server took all. If it refuses them, it gets smaller requests, without samples that it has,
 // to find those that it accepts.
 func (s *stream) post(ctx context.Context, w *window, list, mark []remote.Series, careful bool, budget *int) (whole bool, err error) {
 	out, err := s.send(ctx, slices.Concat(list, mark))

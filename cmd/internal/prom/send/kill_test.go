@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// testSettle returns the time after which engines of tests show what they have.
+// testSettle returns the time after which engines of tests show all accepted samples.
 func testSettle() time.Duration {
 	if longtest.Enabled() {
 		return Settle

@@ -38,7 +38,7 @@ func (p place) compare(q place) int {
 // A state is the contents of the file that has a sender's position.
 type state struct {
 	Version int `json:"version"`
-	// At is what the server has accepted, and Safe what it has had for so long that it does not lose it.
+	// The server has accepted everything before At. It has had everything before Safe for so long that it does not lose it.
 	At   place `json:"at"`
 	Safe place `json:"safe"`
 }

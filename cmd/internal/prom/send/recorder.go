@@ -84,7 +84,7 @@ func NewRecorder(cfg Config) *Recorder {
 	return r
 }
 
-// Set sets the list of directories. What was recorded in directories that are not in it any more is sent when they are in it again.
+// Set sets the list of directories. Records of a directory that is not in it any more are sent when it is in it again.
 func (r *Recorder) Set(list []Dir) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +173,7 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Drain sends what has been recorded, when nothing more is recorded, for at most a time. The rest is sent by the next Recorder.
+// Drain sends the rest of the archives, when nothing more is recorded, for at most a time. The rest is sent by the next Recorder.
 func (r *Recorder) Drain(most time.Duration) {
 	r.mu.Lock()
 	if !r.drained {

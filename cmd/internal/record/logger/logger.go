@@ -5,6 +5,7 @@ package logger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,9 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
+	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/cpp"
 	"github.com/go-pcp/pcp/internal/daemonlog"
@@ -92,6 +95,8 @@ stays the same. SIGINT and SIGTERM end the recording.`,
 			{Short: 'x', Arg: "FD", Help: "control file descriptor for running from pmRecordControl(3)"},
 			{Short: 'y', Help: "set timezone for times to local time rather than from PMCD host"},
 			{Long: "token", Arg: "FILE", Extra: true, Help: "authenticate to pmproxy with the token at the end of the first line of FILE"},
+			sending.Rows(true)[0],
+			sending.Rows(true)[1],
 			cli.OptHelp,
 		}
 	},
@@ -118,10 +123,12 @@ type settings struct {
 	primary     bool
 	user        string // of -U
 	version     wire.LogVersion
-	again       bool    // this process got SIGUSR2
-	token       string  // file
-	remote      *remote // nil for an archive on this host
-	trace       bool    // -D pmlc: print details of another primary logger
+	again       bool   // this process got SIGUSR2
+	token       string // file
+	out         sending.Options
+	targets     []*send.Target // of it
+	remote      *remote        // nil for an archive on this host
+	trace       bool           // -D pmlc: print details of another primary logger
 }
 
 // own takes the options of this tool.
@@ -188,7 +195,7 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		set.localTime = true
 	default:
 		if opt.Long != "token" {
-			return false
+			return set.out.Own(opt, arg)
 		}
 		set.token = arg
 	}
@@ -257,6 +264,15 @@ func (set *settings) arguments(o *source.Options) {
 		}
 	case n == 1:
 		set.cfg.Archive = o.Args[0]
+	}
+	if set.remote != nil && set.out.Any() {
+		o.Usagef("--remote-write needs an archive on this host, not a URL")
+	}
+	if !o.Errors() {
+		var err error
+		if set.targets, err = set.out.Targets(); err != nil {
+			o.Usagef("%v", err)
+		}
 	}
 }
 
@@ -382,8 +398,10 @@ func (set *settings) publish(ctx context.Context, env *cli.Env, r *recording, sa
 	if err := errors.Join(set.show(env, r, ends), manager.Ready("recording "+r.Host())); err != nil {
 		fmt.Fprintf(r.w, "%s: %v\n", env.ProgName(), err) // it records, though
 	}
+	finish := set.send(env, r)
 	why := set.live(ctx, env, r, ends, ch)
 	status := r.ended(why, say)
+	finish()
 	if set.remote != nil && !set.remote.finish() {
 		status = 1
 	}
@@ -395,6 +413,29 @@ func (set *settings) publish(ctx context.Context, env *cli.Env, r *recording, sa
 	}
 	manager.Stopping()
 	return status
+}
+
+// send has the archives of this host in the directory of the archive sent. The function that it returns ends that.
+func (set *settings) send(env *cli.Env, r *recording) (finish func()) {
+	if len(set.targets) == 0 {
+		return func() {}
+	}
+	out := send.NewRecorder(send.Config{Targets: set.targets, Agent: "pmlogger/" + env.Version, Event: func(text string, err error) {
+		if err != nil {
+			text += ": " + strings.ReplaceAll(err.Error(), "\n", " ")
+		}
+		fmt.Fprintf(r.w, "%s: %s\n", env.ProgName(), text)
+	}})
+	host := cmp.Or(set.labelHost, r.Host())
+	dir := filepath.Dir(r.Archive())
+	if path, err := filepath.Abs(dir); err == nil {
+		dir = path
+	}
+	out.Set([]send.Dir{{Path: dir, Name: host, Host: host}})
+	return func() {
+		out.Drain(sending.Patience)
+		sending.Report(r.w, out.Status())
+	}
 }
 
 // A recording is a recorder and its context.

@@ -22,8 +22,10 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
+	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/cpp"
 	"github.com/go-pcp/pcp/internal/safefile"
@@ -53,11 +55,15 @@ A list of hosts (-f) has a host in each line, which may be followed by name=NAME
 config=FILE and interval=TIME. SIGHUP rereads the list or the control file: new hosts are recorded,
 and recording of removed hosts ends. If the file has a mistake, nothing changes.
 
+With --remote-write the archives are sent while they grow. A position in them is kept for each server, so that
+nothing is lost or sent twice when the server or this program is down for a while.
+
 In control files the arguments -c, -H, -r, -t and -v are supported. Others are reported and ignored.`,
 	Examples: []cli.Example{
 		{Line: "pcp record", Text: "record the collector of this machine"},
 		{Line: "pcp record -t 10sec -d /data/archives alpha beta", Text: "record two hosts, every ten seconds"},
 		{Line: "pcp record -f hosts --keep-days 14 --max-size 2gb", Text: "record the hosts of a list, and remove old archives"},
+		{Line: "pcp record --remote-write http://localhost:8428", Text: "also send to VictoriaMetrics"},
 		{Line: "pcp record --status", Text: "show the state of each recording"},
 	},
 	SeeAlso: []string{"pcp help replay", "pcp help logger"},
@@ -73,6 +79,8 @@ In control files the arguments -c, -H, -r, -t and -v are supported. Others are r
 			{Short: 'd', Long: "dir", Arg: "DIR", Help: "parent of the directories of hosts [default pmlogger in the state directory]"},
 			{Long: "keep-days", Arg: "N", Help: "remove archives not written to for N days"},
 			{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives of a host beyond this total size, for example 500mb"},
+			sending.Rows(false)[0],
+			sending.Rows(false)[1],
 			cli.Heading("Options"),
 			{Long: "status", Help: "show the state of the recordings in DIR, and exit"},
 			cli.OptVersion,
@@ -89,6 +97,7 @@ type settings struct {
 	interval               time.Duration
 	keep                   janitor.Policy
 	status, processes      bool
+	remote                 sending.Options
 	source                 *source.Options
 
 	args []string // hosts
@@ -115,7 +124,7 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case "status":
 		set.status = true
 	default:
-		return housekeeping.Keep(o, opt, arg, &set.keep)
+		return set.remote.Own(opt, arg) || housekeeping.Keep(o, opt, arg, &set.keep)
 	}
 	return true
 }
@@ -129,6 +138,8 @@ func run(ctx context.Context, env *cli.Env) int {
 		o.Usagef("the control file lists the hosts; --control cannot be combined with -f or hosts")
 	case set.hosts != "" && len(set.args) > 0:
 		o.Usagef("the list of -f has the hosts; add others to it")
+	case set.status && set.remote.Any():
+		o.Usagef("--status needs no --remote-write")
 	case set.status && (len(set.args) > 0 || set.hosts != "" || set.control != ""):
 		o.Usagef("--status shows all hosts that are recorded to DIR (-d)")
 	}
@@ -171,6 +182,10 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 			return err
 		}
 	}
+	targets, err := set.remote.Targets()
+	if err != nil {
+		return err
+	}
 	list, err := set.listSoon(ctx, env)
 	if ctx.Err() != nil {
 		return nil
@@ -212,9 +227,50 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	}
 	stop := set.onHangUp(ctx, env, f)
 	defer stop()
-	end := set.keepStatus(f)
+	var out *send.Recorder
+	if len(targets) > 0 {
+		out = send.NewRecorder(send.Config{Targets: targets, Agent: "pcp-record/" + env.Version, Event: func(text string, err error) {
+			f.Say(fleet.Event{Time: time.Now(), Host: "-", Text: text, Err: err})
+		}})
+		end := followHosts(f, out)
+		defer end()
+	}
+	end := set.keepStatus(f, out)
 	defer end()
-	return f.Run(ctx)
+	err = f.Run(ctx)
+	if out != nil {
+		out.Drain(sending.Patience)
+	}
+	return err
+}
+
+// followEvery is the interval at which changes of the list of hosts are noticed.
+const followEvery = 2 * time.Second
+
+// followHosts has the archives of all hosts sent, until end is called.
+func followHosts(f *fleet.Fleet, out *send.Recorder) (end func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(followEvery)
+		defer tick.Stop()
+		for {
+			var dirs []send.Dir
+			for _, h := range f.Status() {
+				dirs = append(dirs, send.Dir{Path: h.Dir, Name: h.Name})
+			}
+			out.Set(dirs)
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
 }
 
 // explain prints why the only host cannot be recorded yet, and what to do next. It returns whether it printed an

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
+	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -50,6 +52,8 @@ type state struct {
 	PID   int          `json:"pid"`
 	Time  time.Time    `json:"time"`
 	Hosts []hostStatus `json:"hosts"`
+
+	RemoteWrite []send.Status `json:"remotewrite,omitempty"`
 }
 
 // A hostStatus is a fleet.Status as it is written.
@@ -71,7 +75,7 @@ type hostStatus struct {
 }
 
 // keepStatus writes the status every few seconds, until end is called, which removes it.
-func (set *settings) keepStatus(f *fleet.Fleet) (end func()) {
+func (set *settings) keepStatus(f *fleet.Fleet, out *send.Recorder) (end func()) {
 	path := filepath.Join(set.dir, statusName)
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -80,7 +84,11 @@ func (set *settings) keepStatus(f *fleet.Fleet) (end func()) {
 		defer tick.Stop()
 		bad := false
 		for {
-			err := writeStatus(path, f.Status())
+			var remote []send.Status
+			if out != nil {
+				remote = out.Status()
+			}
+			err := writeStatus(path, f.Status(), remote)
 			if err != nil && !bad {
 				f.Say(fleet.Event{Time: time.Now(), Host: "status", Text: "cannot be written", Err: err})
 			}
@@ -99,8 +107,8 @@ func (set *settings) keepStatus(f *fleet.Fleet) (end func()) {
 	}
 }
 
-func writeStatus(path string, list []fleet.Status) error {
-	s := state{PID: os.Getpid(), Time: time.Now(), Hosts: make([]hostStatus, len(list))}
+func writeStatus(path string, list []fleet.Status, remote []send.Status) error {
+	s := state{PID: os.Getpid(), Time: time.Now(), Hosts: make([]hostStatus, len(list)), RemoteWrite: remote}
 	for i, h := range list {
 		w := hostStatus{
 			Name: h.Name, Spec: h.Spec, State: h.State.String(), Archive: h.Archive, Last: h.Written,
@@ -163,6 +171,10 @@ func (set *settings) showStatus(env *cli.Env) int {
 		if h.Err != "" && h.State != fleet.Recording.String() {
 			fmt.Fprintf(env.Stdout, "%s, %s ago: %s\n", h.Name, ago(now, h.ErrTime), strings.ReplaceAll(h.Err, "\n", " "))
 		}
+	}
+	if len(s.RemoteWrite) > 0 {
+		fmt.Fprintln(env.Stdout)
+		sending.Report(env.Stdout, s.RemoteWrite)
 	}
 	return 0
 }

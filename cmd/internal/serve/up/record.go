@@ -14,7 +14,9 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmapi"
@@ -87,12 +89,24 @@ func (r *recording) start(host string) {
 		r.say("Not recorded: %s", cli.ErrText(err))
 		return
 	}
+	var out *send.Recorder
+	if len(r.set.targets) > 0 {
+		out = send.NewRecorder(send.Config{Targets: r.set.targets, Agent: "pcp-up/" + r.env.Version, Event: r.sent})
+		out.Set([]send.Dir{{Path: dir, Name: host}})
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel, r.done = cancel, make(chan struct{})
 	go func() {
 		defer close(r.done)
 		if err := f.Run(ctx); err != nil {
 			r.log.Error("recording ended", "err", err)
+		}
+		if out == nil {
+			return
+		}
+		out.Drain(sending.Patience - time.Second) // less than patience
+		for _, s := range out.Status() {
+			r.log.Info("remote write", "to", s.URL, "sent", s.Sent, "rejected", s.Rejected, "lost", s.Lost)
 		}
 	}()
 }
@@ -146,6 +160,17 @@ func (r *recording) event(e fleet.Event) {
 		return
 	}
 	r.log.Info("recording: " + e.Text)
+}
+
+// sent reports news of remote write.
+func (r *recording) sent(text string, err error) {
+	if err != nil {
+		r.say("Recording: %s: %v", text, err)
+		r.log.Warn("recording: "+text, "err", err)
+		return
+	}
+	r.say("Recording: %s.", text)
+	r.log.Info("recording: " + text)
 }
 
 func (r *recording) say(format string, args ...any) {

@@ -25,10 +25,12 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	promrules "github.com/go-pcp/pcp/cmd/internal/prom/rules"
+	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	promstore "github.com/go-pcp/pcp/cmd/internal/prom/store"
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
+	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
 	"github.com/go-pcp/pcp/internal/agent/statsd"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/safefile"
@@ -91,6 +93,8 @@ all receivers.`,
 			{Long: "no-processes", Help: "do not record processes and their arguments"},
 			{Long: "keep-days", Arg: "N", Help: "remove archives not written to for N days [default 7]"},
 			{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives beyond this total size [default 1gb]"},
+			sending.Rows(false)[0],
+			sending.Rows(false)[1],
 			{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, of pmie or Prometheus, or the built-in ones; may be repeated"},
 			{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
 			{Long: "statsd", Arg: "ADDRESS", Maybe: true, Help: "receive StatsD on HOST:PORT or a Unix socket [127.0.0.1:8125]"},
@@ -123,7 +127,9 @@ type settings struct {
 	receivers    string   // file of --receivers
 	statsd       string   // addresses of the agent statsd, "" if it does not run
 	keep         janitor.Policy
-	stays        bool // when the terminal is closed
+	remote       sending.Options
+	targets      []*send.Target // of it
+	stays        bool           // when the terminal is closed
 
 	builtins []builtin.Spec
 	retry    time.Duration // until an agent that could not be made is tried again
@@ -170,12 +176,15 @@ func run(ctx context.Context, env *cli.Env) int {
 		case "no-processes":
 			set.noProcesses = true
 		default:
-			return housekeeping.Keep(o, opt, arg, &set.keep)
+			return set.remote.Own(opt, arg) || housekeeping.Keep(o, opt, arg, &set.keep)
 		}
 		return true
 	}})
 	if set.receivers != "" && !set.rules {
 		o.Usagef("--receivers is for the alerts of rules; add --rules or --rules=FILE")
+	}
+	if set.noRecord && set.remote.Any() {
+		o.Usagef("--remote-write sends the recording; it cannot be combined with --no-record")
 	}
 	if len(o.Args) > 0 {
 		o.Usagef("unexpected argument %q", o.Args[0])
@@ -202,6 +211,9 @@ func run(ctx context.Context, env *cli.Env) int {
 // complete finds the state directory and makes it.
 func (set *settings) complete(env *cli.Env) error {
 	var err error
+	if set.targets, err = set.remote.Targets(); err != nil {
+		return err
+	}
 	if set.dir == "" {
 		if set.dir, err = env.StateDir(); err != nil {
 			return err
@@ -548,6 +560,9 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 	fmt.Fprintf(&b, "  log      %s\n", logPath)
 	if !set.noRecord {
 		fmt.Fprintf(&b, "  records  %s\n           %s; --no-record turns it off\n", set.archives(host), set.caps())
+	}
+	for _, t := range set.targets {
+		fmt.Fprintf(&b, "  sends    to %s\n", strings.Join(t.URLs, ", "))
 	}
 	if set.rules {
 		name := builtinRules
