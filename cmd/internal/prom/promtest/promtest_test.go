@@ -256,6 +256,12 @@ type shifted struct {
 	odd bool // there are other names in the archives
 }
 
+// LabelNames implements [storage.LabelQuerier].
+func (q shifted) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	list, notes, err := q.Querier.LabelNames(ctx, hints, matchers...)
+	return slices.DeleteFunc(list, func(name string) bool { return name == host }), notes, err
+}
+
 func (q shifted) Select(ctx context.Context, _ bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 	if hints != nil {
 		h := *hints
