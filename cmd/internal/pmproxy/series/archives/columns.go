@@ -325,6 +325,72 @@ func (w *sweeper) columns(i int) (rest map[pcp.PMID][]int, more bool) {
 	return rest, true
 }
 
+// held reports whether columns have the values of the series in all of its archives.
+func (v *walker) held() bool {
+	for _, p := range v.parts {
+		f := v.s.openColumns(p.path)
+		if f == nil {
+			v.s.wantColumns(p.arch)
+			return false
+		}
+		state, t := f.State(p.pmid)
+		f.Close()
+		if state == columns.Left || state == columns.Held && t != v.desc.Type {
+			return false
+		}
+	}
+	return len(v.parts) > 0
+}
+
+// columns is window for a series whose values are in columns.
+func (v *walker) columns(w series.Window, yield func(*series.Sample, error) bool) bool {
+	end := v.to
+	if !end.IsZero() {
+		end.Nsec += 999 // times are compared in microseconds
+	}
+	thin := series.NewThinner(series.Window{Start: v.from, Interval: w.Interval, Count: w.Count})
+	var before series.Sample
+	have, more := false, true
+	take := func(s *series.Sample, err error) bool {
+		switch {
+		case err != nil:
+			yield(nil, err)
+			more = false
+			return false
+		case s.Gap || s.Err == 0 && len(s.Values) == 0:
+			return true
+		}
+		if more = !thin.Next(s.Time) || yield(&before, nil); !more || thin.Done() {
+			have = false
+			return false
+		}
+		values := append(before.Values[:0], s.Values...)
+		before, have = *s, true
+		before.Values = values
+		return true
+	}
+	for s, err := range v.s.Sweep(v.ctx, []sid.ID{v.id}, v.from, end) {
+		if err == nil && s.Block != nil {
+			ok := true
+			s.Block.Samples(v.id, func(s *series.Sample, err error) bool {
+				ok = take(s, err)
+				return ok
+			})
+			if !ok {
+				return more
+			}
+			continue
+		}
+		if !take(s, err) {
+			return more
+		}
+	}
+	if have && thin.Last() {
+		return yield(&before, nil)
+	}
+	return true
+}
+
 // absent interrupts targets that have no samples in the part at its first mark, if any.
 func (w *sweeper) absent(s *sheet, list []int) bool {
 	for _, r := range s.Marks() {

@@ -3,9 +3,12 @@ package archives_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +85,75 @@ func TestMakeColumns(t *testing.T) {
 	gc(t, s)
 	if _, err := os.Stat(columns.Path(base)); !os.IsNotExist(err) {
 		t.Errorf("the columns of an archive that is gone: %v", err)
+	}
+}
+
+// TestValuesOfColumns compares Values of archives with and without columns.
+func TestValuesOfColumns(t *testing.T) {
+	dir := t.TempDir()
+	for i, start := range []int64{1000, 2005, 2300} {
+		base := filepath.Join(dir, strconv.Itoa(i))
+		r := record(t, base, "www", start).add(50)
+		if err := r.w.Mark(pcp.Timestamp{Sec: start + 495}); err != nil {
+			t.Fatal(err)
+		}
+		r.add(50).close()
+		if err := columns.Make(context.Background(), base, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain, fast := open(t, archives.Config{Dirs: []string{dir}, Columns: archives.NoColumns}), open(t, archives.Config{Dirs: []string{dir}})
+	values := func(s series.Store, ids []sid.ID, w series.Window) (list []string) {
+		t.Helper()
+		for sample, err := range s.Values(context.Background(), ids, w) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := s.Metric(context.Background(), sample.Series)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := fmt.Sprint(sample.Series, sample.Time, sample.Err, sample.Gap, sample.Block)
+			for _, v := range sample.Values {
+				text += fmt.Sprintf(" %v %d %s", v.Instance, v.Value.Inst, series.AppendValue(nil, v.Value, m.Desc.Type))
+			}
+			list = append(list, text)
+		}
+		return list
+	}
+	ids := []sid.ID{named(t, plain, "kernel.all.load"), named(t, plain, "hinv.ncpu"), named(t, plain, "app.state")}
+	at := func(sec int64, nsec int32) pcp.Timestamp { return pcp.Timestamp{Sec: sec, Nsec: nsec} }
+	for _, w := range []series.Window{
+		{},
+		{Start: at(1100, 0), End: at(2500, 0)},
+		{Start: at(1100, 123_456_000), End: at(1200, 123_456_000)},
+		{Start: at(1100, 123_457_000), End: at(1200, 123_455_000)},
+		{Start: at(1005, 0), Count: 7},
+		{Interval: time.Minute},
+		{Start: at(900, 0), End: at(3000, 0), Interval: 45 * time.Second},
+		{Start: at(1200, 0), Interval: 3 * time.Minute, Count: 4},
+		{Interval: time.Second, Count: 1},
+		{Newest: true, Count: 5},
+		{Start: at(9000, 0)},
+	} {
+		if got, want := values(fast, ids, w), values(plain, ids, w); !slices.Equal(got, want) {
+			t.Errorf("%+v:\n%q\nwant\n%q", w, got, want)
+		}
+	}
+	n := 0
+	for range fast.Values(context.Background(), ids, series.Window{}) {
+		if n++; n == 3 {
+			break
+		}
+	}
+	for _, sample := range []series.Window{{}, {Interval: time.Minute}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		for _, err := range fast.Values(ctx, ids, sample) {
+			if err == nil {
+				t.Error("values after the context is done")
+			}
+		}
 	}
 }
 

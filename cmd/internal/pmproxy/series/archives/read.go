@@ -40,6 +40,8 @@ func (s *Store) Values(ctx context.Context, ids []sid.ID, w series.Window) iter.
 			switch {
 			case w.Newest:
 				more = v.newest(w.Count, yield)
+			case v.held():
+				more = v.columns(w, yield)
 			default:
 				more = v.window(w, yield)
 			}
