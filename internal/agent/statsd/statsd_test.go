@@ -455,6 +455,30 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
+// TestRecorded compares the statistics of durations with those of HdrHistogram_c, which pmdastatsd uses, for the values i³·7919 mod m.
+func TestRecorded(t *testing.T) {
+	for _, c := range []struct {
+		m    int64
+		want [stats]float64
+	}{
+		{1000, [stats]float64{0, 999, 433, 450, 875, 936, 984, 1000, 311.3815987}},
+		{100000, [stats]float64{0, 99711, 51391, 50852.876, 91071, 95743, 99071, 1000, 29628.39435}},
+		{10000000, [stats]float64{0, 10002431, 4755455, 4839820.986, 8871935, 9502719, 9879551, 1000, 2905822.084}},
+		{1000000000, [stats]float64{0, 999817215, 456130559, 479481248.8, 898629631, 953679871, 990380031, 1000, 296022928.8}},
+	} {
+		k := newDurations()
+		for i := range int64(1000) {
+			k.add(float64((i+1)*(i+1)*(i+1)*7919%c.m), 1, 1<<30)
+		}
+		got := k.stats()
+		for i := range stats {
+			if math.Abs(got[i]-c.want[i]) > 1e-9*c.want[i] {
+				t.Errorf("m = %d, %s: %g, want %g", c.m, statNames[i], got[i], c.want[i])
+			}
+		}
+	}
+}
+
 // TestSketch compares the statistics of the two kinds of summaries.
 func TestSketch(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
