@@ -622,3 +622,21 @@ func BenchmarkFollow(b *testing.B) {
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "samples/s")
 }
+
+// TestLateLabels checks that the records before the first labels of an archive, such as its prologue, have the name of the host.
+func TestLateLabels(t *testing.T) {
+	g := &grower{t: t, dir: t.TempDir(), at: sendtest.Start()}
+	g.begin()
+	g.add(2, "a.b")
+	for _, l := range [][2]string{{"hostname", "www"}, {"site", "berlin"}} {
+		if err := g.im.PutLabel(pcp.LabelContext, 0, 0, l[0], l[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.add(2, "a.b")
+	for k := range g.want() {
+		if !strings.Contains(k, "hostname=www") {
+			t.Errorf("series %s", k)
+		}
+	}
+}

@@ -480,8 +480,8 @@ func (r *reader) instance(m *metric, inst int32) (name string, own *pcp.LabelSet
 // labels returns the labels of a metric, without those of instances.
 func (r *reader) labels(d pcp.Desc, at pcp.Timestamp) []pcp.LabelSet {
 	sets, known := r.meta.LookupLabels(pcp.LabelContext, uint32(pcp.PMIDNull), at)
-	if !known {
-		// The only label of an archive without labels.
+	if !known || len(sets) == 0 {
+		// The only label of an archive without labels, and of the first records of an archive that has its labels from a later time on.
 		if set, err := pcp.StringLabels(pcp.LabelContext, "hostname", r.a.Label().Host); err == nil {
 			sets = []pcp.LabelSet{set}
 		}
