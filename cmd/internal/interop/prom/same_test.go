@@ -121,7 +121,7 @@ func difference(want, got result) (text string, points, rounded int) {
 	return "", points, rounded
 }
 
-// TestRemoteRead has a Prometheus without data read our archives, and compares it with one that has them: the same engine must have the same results, bit
+// TestRemoteRead has a Prometheus without data read our archives, and compares it with a Prometheus that stores them: the same engine must have the same results, bit
 // by bit.
 func TestRemoteRead(t *testing.T) {
 	stored := startPrometheus(t, "global: {}\n")
