@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/mmv"
 	"github.com/go-pcp/pcp/internal/agent/nfsclient"
 	"github.com/go-pcp/pcp/internal/agent/openmetrics"
+	"github.com/go-pcp/pcp/internal/agent/opentelemetry"
 	"github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/internal/agent/proc"
 	"github.com/go-pcp/pcp/internal/agent/sample"
@@ -43,6 +44,7 @@ func Builtins() []builtin.Spec {
 		dm.Builtin(),
 		sockets.Builtin(),
 		openmetrics.Builtin(),
+		opentelemetry.Builtin(),
 		smart.Builtin(),
 		amdgpu.Builtin(),
 		sample.Builtin(),

@@ -15,13 +15,15 @@ import (
 // This collector is never used: the tests only request texts from the agents.
 type nobody struct{ pmcd.Collector }
 
-// anyPort is an environment in which the agents trace and statsd take a free port.
+// anyPort is an environment in which agents that listen take a free port.
 func anyPort(name string) string {
 	switch name {
 	case "PCP_TRACE_PORT":
 		return "0"
 	case "PCP_STATSD_LISTEN":
 		return "127.0.0.1:0"
+	case "PCP_OTLP_LISTEN":
+		return "localhost:0"
 	}
 	return ""
 }

@@ -115,6 +115,8 @@ func environment(root string) func(name string) string {
 			return "0"
 		case name == "PCP_STATSD_LISTEN":
 			return "127.0.0.1:0"
+		case name == "PCP_OTLP_LISTEN":
+			return "localhost:0"
 		case strings.HasPrefix(name, "PCP_") && strings.HasSuffix(name, "_DIR"), strings.HasSuffix(name, "_STATSPATH"):
 			return root
 		case name == "PCP_CONF":

@@ -75,7 +75,7 @@ func (t *Table) controls() []Control {
 		},
 		{
 			Name: "last_rejected", Item: 7, Type: pcp.TypeString, Sem: pcp.SemDiscrete, of: ofReasons,
-			OneLine: "what was rejected last, by reason",
+			OneLine: "the last value that was rejected, by reason",
 			Help:    "The sender and the metric of the last value that was rejected, by reason.",
 			values:  func(t *Table, i int32) pcp.Value { return pcp.StringValue(t.rejected[i].last) },
 		},

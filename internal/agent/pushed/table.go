@@ -384,6 +384,9 @@ func (b *Batch) Gone(name, inst string) {
 	}
 }
 
+// Now returns the time of the batch.
+func (b *Batch) Now() time.Time { return b.now }
+
 // Known returns the descriptor of a metric that has been pushed before, in this run or an earlier one.
 func (b *Batch) Known(name string) (pcp.Desc, bool) {
 	if list := b.t.byName[name]; len(list) > 0 {
@@ -516,7 +519,7 @@ func (b *Batch) metric(p *Metric) (*metric, error) {
 			list[0], list[i] = m, list[0]
 			t.rebuild()
 		}
-		if m.help != p.Help {
+		if p.Help != "" && m.help != p.Help {
 			m.setHelp(p.Help)
 			t.dirty = true
 		}

@@ -72,6 +72,7 @@ all receivers.`,
 		{Line: "pcp up --sample", Text: "with the sample agents, for trying out tools"},
 		{Line: "pcp up --keep-days 30 --max-size 5gb", Text: "keep archives longer"},
 		{Line: "pcp up --all --tls tls.conf", Text: "accept encrypted connections from other hosts"},
+		{Line: "pcp up --otlp", Text: "also accept metrics from OpenTelemetry and Prometheus"},
 		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
 		{Line: "pcp up --rules=my.rules", Text: "watch it by your own rules"},
 		{Line: "pcp up --rules=my.rules --rules=node.yml", Text: "and by rules of Prometheus"},
@@ -98,6 +99,8 @@ all receivers.`,
 			{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, of pmie or Prometheus, or the built-in ones; may be repeated"},
 			{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
 			{Long: "statsd", Arg: "ADDRESS", Maybe: true, Help: "receive StatsD on HOST:PORT or a Unix socket [127.0.0.1:8125]"},
+			{Long: "otlp", Arg: "ADDR", Maybe: true, Help: "accept metrics that programs push by OTLP or remote write [at localhost:4318]"},
+			{Long: "otlp-token", Arg: "FILE", Help: "require the token on the first line of FILE, for --otlp"},
 			{Long: "sample", Help: "also run the sample agents, for trying out tools"},
 			cli.OptVersion,
 			cli.OptHelp,
@@ -122,6 +125,9 @@ type settings struct {
 	noColumns    bool
 	webPort      int
 	webPortGiven bool
+	otlp         bool
+	otlpAddress  string // "" for the default
+	otlpToken    string // file
 	rules        bool
 	rulesFiles   []string // none for the built-in ones
 	receivers    string   // file of --receivers
@@ -163,6 +169,10 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.all = true
 		case "sample":
 			set.sample = true
+		case "otlp":
+			set.otlp, set.otlpAddress = true, arg
+		case "otlp-token":
+			set.otlpToken = arg
 		case "rules":
 			if set.rules = true; arg != "" {
 				set.rulesFiles = append(set.rulesFiles, arg)
@@ -185,6 +195,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	if set.noRecord && set.remote.Any() {
 		o.Usagef("--remote-write sends the recording; it cannot be combined with --no-record")
+	}
+	if set.otlpToken != "" && !set.otlp {
+		o.Usagef("--otlp-token is for programs that push metrics; add --otlp or --otlp=ADDR")
 	}
 	if len(o.Args) > 0 {
 		o.Usagef("unexpected argument %q", o.Args[0])
@@ -511,16 +524,32 @@ func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 	cfg := env.Config()
 	for _, b := range set.builtins {
 		var with []builtin.Setting
-		if b.Name == "statsd" && set.statsd != "" {
-			b.Asked = false
+		switch {
+		case b.Name == "statsd" && set.statsd != "":
 			with = []builtin.Setting{{Option: pmda.Option{Long: statsd.OptListen}, Arg: set.statsd}}
-		}
-		if b.Asked || b.Sample && !set.sample {
+		case b.Name == receiver && set.otlp:
+			with = set.receiverSettings()
+		case b.Asked || b.Sample && !set.sample:
 			continue
 		}
 		list = append(list, pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
 			return b.Open(builtin.Env{Host: s.Host(), Version: env.Version, Config: cfg, Log: log, Settings: with})
 		}})
+	}
+	return list
+}
+
+// receiver is the name of the agent for --otlp.
+const receiver = "opentelemetry"
+
+// receiverSettings are the options of that agent.
+func (set *settings) receiverSettings() []builtin.Setting {
+	list := []builtin.Setting{{Option: pmda.Option{Long: "names"}, Arg: filepath.Join(set.dir, receiver+".names")}}
+	if set.otlpAddress != "" {
+		list = append(list, builtin.Setting{Option: pmda.Option{Long: "listen"}, Arg: set.otlpAddress})
+	}
+	if set.otlpToken != "" {
+		list = append(list, builtin.Setting{Option: pmda.Option{Long: "token"}, Arg: set.otlpToken})
 	}
 	return list
 }
@@ -550,6 +579,12 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 	}
 	if at != "" && set.socket != "" { // over TCP the collector does not know the client's user, and shows no processes
 		at = " -h " + cli.SocketHost(set.absSocket())
+	}
+	switch {
+	case set.otlp && slices.Contains(agents, receiver):
+		fmt.Fprintf(&b, "  otlp     http://%s\n", cmp.Or(set.otlpAddress, "localhost:4318"))
+	case set.otlp:
+		fmt.Fprintf(&b, "  otlp     not running, see the log; tried again every minute\n")
 	}
 	if page != nil {
 		fmt.Fprintf(&b, "  page     %s\n", page.address())

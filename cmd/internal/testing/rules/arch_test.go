@@ -125,6 +125,7 @@ var neighbours = map[string]string{
 	"agent -> agent/":                                    "the table of agents names them all",
 	"agent -> internal/agent/":                           "the table of agents names them all",
 	"agent/ -> agent/builtin":                            "there are the words in which an agent says what it is",
+	"internal/agent/ -> internal/agent/pushed":           "agents that programs push to share its table",
 	"internal/agent/ -> agent/builtin":                   "it has the words in which an agent describes itself",
 	"cmd/internal/tool/ -> cmd/internal/tool/":           "what commands share",
 	"cmd/internal/live -> cmd/internal/live/":            "a district has the table of its commands",
