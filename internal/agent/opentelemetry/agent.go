@@ -34,7 +34,8 @@ type Config struct {
 	Names     string        // file of names and numbers; "" means that they are not kept
 	Stale     time.Duration // how long a series has a value after it was last pushed; 0 means pushed.DefaultStale
 	Limits    pushed.Limits
-	Log       *slog.Logger // nil discards
+	Now       func() time.Time // nil means time.Now
+	Log       *slog.Logger     // nil discards
 }
 
 // An Agent is the agent.
@@ -69,7 +70,7 @@ func New(cfg Config) (*Agent, error) {
 	count := pcp.Units{DimCount: 1}
 	a.Table, err = pushed.New(pushed.Config{
 		Root: "opentelemetry", Domain: cmp.Or(cfg.Domain, Domain), File: cfg.Names, Stale: cfg.Stale, Numbered: true,
-		Limits: cfg.Limits, Reasons: reasons(), Log: cfg.Log,
+		Limits: cfg.Limits, Reasons: reasons(), Now: cfg.Now, Log: cfg.Log,
 		Controls: []pushed.Control{
 			{
 				Name: "requests", Item: 64, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count,
