@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -191,4 +193,56 @@ func TestGrafana(t *testing.T) {
 		r := ask(t, "http://127.0.0.1:"+port, "query", url.Values{"query": {`last_over_time(kernel_all_load{hostname!=""}[1h])`}})
 		return strings.Contains(string(r.Data), `"metric":`)
 	})
+}
+
+// TestPushed runs the examples of docs/from-opentelemetry.md and docs/statsd.md that push metrics, and shows the metrics.
+func TestPushed(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("SKIPPED: without bash there is no /dev/udp")
+	}
+	web, udp := fmt.Sprint(oracle.FreePort(t)), fmt.Sprint(oracle.FreePort(t))
+	l := startLive(t, time.Second, "--otlp=127.0.0.1:"+web, "--statsd=127.0.0.1:"+udp)
+	l.recorded(t, "rate(kernel_all_pswitch[1m])")
+	sh := l.shell(t)
+	sh.Replace = append(sh.Replace, "localhost:4318", "127.0.0.1:"+web, "127.0.0.1/8125", "127.0.0.1/"+udp)
+
+	page := docpage.Read(t, "docs/from-opentelemetry.md")
+	n := 0
+	for _, b := range page.Blocks {
+		for _, beginning := range []string{"curl ", "pcp info "} {
+			if strings.HasPrefix(b.Text, beginning) {
+				n++
+				if out := sh.Run(t, docpage.Command{Page: page.Name, Line: b.Line, Text: b.Text}); !strings.Contains(out, "value") {
+					t.Errorf("%s: %s", b.Text, out)
+				}
+			}
+		}
+	}
+	if out := sh.Run(t, docpage.Command{Page: page.Name, Text: "pcp info -f opentelemetry.shop.orders"}); n != 2 || !strings.Contains(out, "value 5") {
+		t.Errorf("%d examples; %s", n, out)
+	}
+
+	page = docpage.Read(t, "docs/statsd.md")
+	var send, show, want string
+	for i, b := range page.Blocks {
+		if c, rest, ok := strings.Cut(strings.TrimPrefix(b.Text, "$ "), "\n$ "); ok && strings.Contains(c, "/dev/udp") {
+			send = "bash -c " + strconv.Quote(c)
+			show, want = strings.TrimSpace(rest), page.Blocks[i+1].Text
+		}
+	}
+	if show == "" {
+		t.Fatalf("%s has no example", page.Name)
+	}
+	if err := os.Symlink("pcp", filepath.Join(sh.Dir, "pminfo")); err != nil {
+		t.Fatal(err)
+	}
+	sh.Run(t, docpage.Command{Page: page.Name, Text: send})
+	await.Until(t, "the agent has received the datagram", func() bool {
+		cmd := exec.Command(filepath.Join(sh.Dir, "pcp"), "info", "statsd.shop")
+		cmd.Env = sh.Env
+		return cmd.Run() == nil
+	})
+	if got := sh.Run(t, docpage.Command{Page: page.Name, Text: show}); strings.TrimSpace(got) != strings.TrimSpace(want) {
+		t.Errorf("%s:\n%s\nwanted\n%s", show, got, want)
+	}
 }

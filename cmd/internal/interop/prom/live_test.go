@@ -38,8 +38,8 @@ type live struct {
 	pid   int    // of the collector
 }
 
-// startLive starts a collector, and a recorder with an interval.
-func startLive(t *testing.T, interval time.Duration) *live {
+// startLive starts a collector, with further options, and a recorder with an interval.
+func startLive(t *testing.T, interval time.Duration, more ...string) *live {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("the metrics are those of Linux")
@@ -59,7 +59,7 @@ func startLive(t *testing.T, interval time.Duration) *live {
 	state := filepath.Join(dir, "pcp") // where commands look for it
 	web := fmt.Sprint(oracle.FreePort(t))
 	out := new(syncBuffer)
-	l.pid = l.start(t, out, "up", "--port", l.port, "--web-port", web, "--dir", state, "--no-record", "--sample")
+	l.pid = l.start(t, out, append([]string{"up", "--port", l.port, "--web-port", web, "--dir", state, "--no-record", "--sample"}, more...)...)
 	page := regexp.MustCompile(`http://(\S+)/\?token=(\S+)`)
 	await.Until(t, "the collector prints its page", func() bool { return page.MatchString(out.String()) })
 	m := page.FindStringSubmatch(out.String())
