@@ -42,7 +42,7 @@ var asks = map[string][]string{
 	"rep": {"kernel.all.load"}, "2csv": {"kernel.all.load"}, "store": {"a.b", "1"}, "logconf": {"-"}, "repconf": {"x"},
 	"stat": {"-s", "1", "-t", "0.1"}, "dstat": {"0.1", "1"}, "vmstat": {"0.1", "1"}, "cdwait": {"-t", "1"},
 	"agent list": nil, "logger": {"-c", "/dev/null", "x"}, "ie": {"-c", "rules"}, "record": {"-d", "archives"},
-	"export-graphite": {"-h", "local:", "kernel.all.load"},
+	"export-graphite": {"-h", "local:", "kernel.all.load"}, "otlp": {"-n", "kernel.all.load"},
 }
 
 // TestNoCollector calls each command that reads metrics of a collector where there is none: under

@@ -24,14 +24,17 @@ func StartWith(cmd *exec.Cmd, sig syscall.Signal) error {
 // before the test does.
 var starts = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
-	go func() {
-		runtime.LockOSThread() // for good
-		for start := range work {
-			start()
-		}
-	}()
+	go starter(work)
 	return work
 })
+
+// starter starts processes. It never ends, nor does its thread.
+func starter(work <-chan func()) {
+	runtime.LockOSThread()
+	for start := range work {
+		start()
+	}
+}
 
 // leadGroup has a process lead its own group.
 func leadGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

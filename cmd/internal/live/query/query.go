@@ -25,6 +25,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	files "github.com/go-pcp/pcp/internal/storage"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -267,7 +268,7 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 // check fails if one of the archives that the options name, other than a directory, cannot be opened.
 func (r *request) check(paths []string) error {
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if info, err := files.Stat(path); err == nil && info.IsDir() {
 			continue
 		}
 		a, err := archive.Options{NoMeta: true}.Open(path)
@@ -284,7 +285,10 @@ func (r *request) check(paths []string) error {
 // inDir reports whether an archive is in one of the directories in a list of archives and directories.
 func inDir(path string, list []string) bool {
 	return slices.ContainsFunc(list, func(dir string) bool {
-		abs, err := filepath.Abs(dir)
+		abs, err := files.Clean(dir), error(nil)
+		if !files.Remote(dir) {
+			abs, err = filepath.Abs(dir)
+		}
 		return err == nil && strings.HasPrefix(path, strings.TrimSuffix(abs, string(filepath.Separator))+string(filepath.Separator))
 	})
 }
