@@ -61,7 +61,6 @@ func TestReloader(t *testing.T) {
 	f("nothing", func(*reloader, *atomic.Int32) {}, time.Hour, 0)
 	f("hang-up", func(r *reloader, _ *atomic.Int32) {
 		post(r.asked)
-		post(r.asked) // counts as one with the first
 	}, time.Second, 1, 0)
 	f("dead until the third change", func(r *reloader, count *atomic.Int32) {
 		r.dead = func() bool { return count.Load() < 3 }
@@ -76,6 +75,16 @@ func TestReloader(t *testing.T) {
 		post(r.absent)
 		time.AfterFunc(time.Second, func() { post(r.asked) })
 	}, time.Hour, 1, time.Second)
+}
+
+// TestPost checks that a request that was not served yet counts for further ones.
+func TestPost(t *testing.T) {
+	c := make(chan struct{}, 1)
+	post(c)
+	post(c)
+	if len(c) != 1 {
+		t.Errorf("the channel holds %d", len(c))
+	}
 }
 
 // TestNewClientAwaitsChange checks that a new client waits for a change of the agents, up to a limit.
