@@ -8,6 +8,7 @@ require (
 )
 
 require (
+	github.com/go-pcp/pcp v0.1.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect
 	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -16,3 +17,7 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/grpc v1.84.0 // indirect
 )
+
+replace github.com/go-pcp/pcp => ../../../../..
+
+tool github.com/go-pcp/pcp/scripts/gotest
