@@ -218,6 +218,7 @@ var excused = []string{
 	"SIGHUP is ignored here", // by nohup
 	"tracefs is not mounted", // a container cannot
 	"cannot slow packets",    // nor load a module of the kernel
+	"npm",                    // a program of others for one test, and a registry that may be away
 	"PCP has no",             // what Prometheus has and archives cannot record: its tests of that
 }
 
