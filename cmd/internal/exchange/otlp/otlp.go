@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	tosend "github.com/go-pcp/pcp/cmd/internal/tool/sending"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmapi"
@@ -43,7 +44,7 @@ processes or containers are resources of their own with process.pid, container.i
 	},
 	SeeAlso: []string{"pcp2opentelemetry(1)", "pcp help push"},
 	Options: func() []cli.Option {
-		return []cli.Option{
+		return append([]cli.Option{
 			cli.Heading("Options"),
 			cli.OptArchive,
 			cli.OptHost,
@@ -52,7 +53,7 @@ processes or containers are resources of their own with process.pid, container.i
 			{Long: "to", Arg: "URL", Help: "where to send: http://HOST:PORT, or the URL of a receiver"},
 			{Short: 'n', Long: "dry-run", Help: "send nothing, print the counts"},
 			{Long: "attribute", Arg: "NAME=VALUE", Help: "add an attribute to the host, such as deployment.environment.name=test"},
-			{Long: "retry", Arg: "TIME", Help: "how long to repeat a failed request [5 minutes]"},
+			tosend.OptRetry,
 			cli.Heading("Time options"),
 			cli.OptStart,
 			cli.OptFinish,
@@ -60,17 +61,7 @@ processes or containers are resources of their own with process.pid, container.i
 			cli.OptInterval,
 			cli.OptTimeZone,
 			cli.OptHostZone,
-			cli.Heading("Connection options"),
-			{Long: "header", Arg: "NAME:VALUE", Help: "add a header to each request"},
-			{Long: "token", Arg: "FILE", Help: "authenticate with the bearer token in FILE"},
-			{Long: "user", Arg: "NAME", Help: "authenticate as a user, with --password"},
-			{Long: "password", Arg: "FILE", Help: "the password is in FILE"},
-			{Long: "ca", Arg: "FILE", Help: "trust the authorities in FILE, instead of those of the system"},
-			{Long: "cert", Arg: "FILE", Help: "show the certificate in FILE"},
-			{Long: "key", Arg: "FILE", Help: "the key of the certificate is in FILE"},
-			cli.OptVersion,
-			cli.OptHelp,
-		}
+		}, append(tosend.ConnectionRows(), cli.OptVersion, cli.OptHelp)...)
 	},
 	Run: run,
 }
@@ -98,11 +89,11 @@ func run(ctx context.Context, env *cli.Env) int {
 	o := x.o
 	if !o.Errors() && !o.WantsVersion() && !o.WantsHelp() {
 		switch {
-		case x.cfg.URL == "" && !x.dry:
+		case x.Config.URL == "" && !x.dry:
 			o.Usagef("--to is needed, or -n")
-		case (x.cfg.User != "") != (x.password != ""):
+		case (x.Config.User != "") != (x.Secrets.Password != ""):
 			o.Usagef("--user and --password belong together")
-		case x.key != "" && x.cert == "":
+		case x.Secrets.Key != "" && x.Secrets.Cert == "":
 			o.Usagef("--key needs --cert")
 		case !o.FromArchive() && len(o.Args) == 0:
 			o.Usagef("name the metrics to send, such as kernel or disk.dev")
@@ -114,19 +105,19 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	if !x.dry {
-		if err := x.secrets(); err != nil {
+		if err := x.Secrets.Read(&x.Config); err != nil {
 			return env.Fatalf("%v", err)
 		}
-		if u, err := url.Parse(x.cfg.URL); err == nil && strings.Trim(u.Path, "/") == "" {
+		if u, err := url.Parse(x.Config.URL); err == nil && strings.Trim(u.Path, "/") == "" {
 			u.Path = metricsPath
-			x.cfg.URL = u.String()
+			x.Config.URL = u.String()
 		}
-		x.cfg.UserAgent = "pcp-otlp/" + env.Version
-		x.cfg.Warn = func(err error, wait time.Duration) {
+		x.Config.UserAgent = "pcp-otlp/" + env.Version
+		x.Config.Warn = func(err error, wait time.Duration) {
 			x.warn(fmt.Sprintf("%v; trying again in %v", err, wait.Round(100*time.Millisecond)))
 		}
 		var err error
-		if x.client, err = remote.New(x.cfg); err != nil {
+		if x.client, err = remote.New(x.Config); err != nil {
 			return env.Fatalf("%v", err)
 		}
 		defer x.client.Close()

@@ -375,8 +375,8 @@ func live(t *testing.T, args ...string) (x *sending, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	x = &sending{env: environment(args, out, errs), req: new(request)}
 	x.o = source.Parse(x.env, cli.ParseConfig{Own: x.own, Archives: true})
-	x.cfg.Warn = func(err error, _ time.Duration) { x.warn(err.Error()) }
-	if x.client, err = remote.New(x.cfg); err != nil {
+	x.Config.Warn = func(err error, _ time.Duration) { x.warn(err.Error()) }
+	if x.client, err = remote.New(x.Config); err != nil {
 		t.Fatal(err)
 	}
 	x.s = newSampler(local, x.o.Args, x.emit)

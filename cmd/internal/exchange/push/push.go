@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
-	"net/textproto"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -17,8 +14,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
-	"github.com/go-pcp/pcp/pcptime"
 )
 
 // Command is pcp push.
@@ -41,7 +38,7 @@ it was interrupted, or if the archive has grown.`,
 	},
 	SeeAlso: []string{"pmlogger(1)", "pmproxy(1)", "pmlogpush(1)"},
 	Options: func() []cli.Option {
-		return []cli.Option{
+		return append([]cli.Option{
 			cli.Heading("Options"),
 			cli.OptDebug,
 			{Long: "to", Arg: "URL", Help: "where to send: http://HOST:PORT, or the URL of a receiver"},
@@ -52,84 +49,40 @@ it was interrupted, or if the archive has grown.`,
 			cli.OptTimeZone,
 			cli.OptHostZone,
 			{Long: "resend", Help: "send all, without asking where the last push ended"},
-			{Long: "retry", Arg: "TIME", Help: "how long to repeat a failed request [5 minutes]"},
+			sending.OptRetry,
 			{Long: "protocol", Arg: "VERSION", Help: "version of remote write, 1 or 2 [as the server accepts]"},
-			cli.Heading("Connection options"),
-			{Long: "header", Arg: "NAME:VALUE", Help: "add a header to each request"},
-			{Long: "token", Arg: "FILE", Help: "authenticate with the bearer token in FILE"},
-			{Long: "user", Arg: "NAME", Help: "authenticate as a user, with --password"},
-			{Long: "password", Arg: "FILE", Help: "the password is in FILE"},
-			{Long: "ca", Arg: "FILE", Help: "trust the authorities in FILE, instead of those of the system"},
-			{Long: "cert", Arg: "FILE", Help: "show the certificate in FILE"},
-			{Long: "key", Arg: "FILE", Help: "the key of the certificate is in FILE"},
-			cli.OptVersion,
-			cli.OptHelp,
-		}
+		}, append(sending.ConnectionRows(), cli.OptVersion, cli.OptHelp)...)
 	},
 	Run: run,
 }
 
 // settings are the options of this tool.
 type settings struct {
-	cfg         remote.Config
-	secrets     send.Secrets
+	sending.Connection
 	dry, resend bool
 }
 
 func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	switch opt.Long {
 	case "to":
-		set.cfg.URL = arg
+		set.Config.URL = arg
 	case "query-url":
-		set.cfg.Query = arg
+		set.Config.Query = arg
 	case "dry-run":
 		set.dry = true
 	case "resend":
 		set.resend = true
-	case "retry":
-		d, err := pcptime.ParseInterval(arg)
-		if err != nil || d <= 0 {
-			o.Usagef("--retry needs a time such as 30s or 10min")
-		}
-		set.cfg.Retry = d
 	case "protocol":
 		switch arg {
 		case "1", "1.0":
-			set.cfg.Version = remote.V1
+			set.Config.Version = remote.V1
 		case "2", "2.0":
-			set.cfg.Version = remote.V2
+			set.Config.Version = remote.V2
 		default:
 			o.Usagef("--protocol is 1 or 2")
 		}
-	case "header":
-		name, value, ok := strings.Cut(arg, ":")
-		name, value = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value)
-		switch {
-		case !ok || name == "" || strings.ContainsAny(name, " \r\n") || strings.ContainsAny(value, "\r\n"):
-			o.Usagef("--header needs NAME:VALUE")
-			return true
-		case name == "Authorization":
-			o.Usagef("--token and --user authenticate, with secrets in files")
-			return true
-		}
-		if set.cfg.Header == nil {
-			set.cfg.Header = make(http.Header)
-		}
-		set.cfg.Header.Add(name, value)
-	case "token":
-		set.secrets.Token = arg
-	case "user":
-		set.cfg.User = arg
-	case "password":
-		set.secrets.Password = arg
-	case "ca":
-		set.secrets.CA = arg
-	case "cert":
-		set.secrets.Cert = arg
-	case "key":
-		set.secrets.Key = arg
 	default:
-		return false
+		return set.Own(o, opt, arg)
 	}
 	return true
 }
@@ -167,11 +120,11 @@ func run(ctx context.Context, env *cli.Env) int {
 		switch {
 		case len(o.Args) == 0:
 			o.Usagef("no archive specified")
-		case set.cfg.URL == "" && !set.dry:
+		case set.Config.URL == "" && !set.dry:
 			o.Usagef("--to is needed, or -n")
-		case (set.cfg.User != "") != (set.secrets.Password != ""):
+		case (set.Config.User != "") != (set.Secrets.Password != ""):
 			o.Usagef("--user and --password belong together")
-		case set.secrets.Key != "" && set.secrets.Cert == "":
+		case set.Secrets.Key != "" && set.Secrets.Cert == "":
 			o.Usagef("--key needs --cert")
 		}
 	}
@@ -188,16 +141,16 @@ func run(ctx context.Context, env *cli.Env) int {
 	var client *remote.Client
 	var progress *cli.Progress
 	if !set.dry {
-		if err := set.secrets.Read(&set.cfg); err != nil {
+		if err := set.Secrets.Read(&set.Config); err != nil {
 			return env.Fatalf("%v", err)
 		}
-		set.cfg.UserAgent = "pcp-push/" + env.Version
-		set.cfg.Warn = func(err error, wait time.Duration) {
+		set.Config.UserAgent = "pcp-push/" + env.Version
+		set.Config.Warn = func(err error, wait time.Duration) {
 			progress.Clear()
 			fmt.Fprintf(env.Stderr, "%s: %v; trying again in %v\n", env.ProgName(), err, wait.Round(100*time.Millisecond))
 		}
 		var err error
-		if client, err = remote.New(set.cfg); err != nil {
+		if client, err = remote.New(set.Config); err != nil {
 			return env.Fatalf("%v", err)
 		}
 		defer client.Close()

@@ -110,7 +110,7 @@ scrape_configs:
 				points++
 				if got[key] == nil {
 					missing++
-					t.Errorf("%s at %d: there is no %s", expr, at, key)
+					t.Errorf("%s at %d: %s is missing", expr, at, key)
 					continue
 				}
 				least, most := math.Inf(1), math.Inf(-1)
@@ -149,7 +149,7 @@ scrape_configs:
 	known := names(ours)
 	for _, name := range names(theirs) {
 		if !slices.Contains(known, name) {
-			t.Errorf("there is no metric %s", name)
+			t.Errorf("the collector lacks the metric %s", name)
 		}
 	}
 }

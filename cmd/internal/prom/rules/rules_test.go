@@ -415,7 +415,7 @@ func TestDocs(t *testing.T) {
 	}
 	_, rest, ok := strings.Cut(string(text), "\n    groups:\n")
 	if !ok {
-		t.Fatal("there is no file in docs/alerts.md")
+		t.Fatal("docs/alerts.md has no file of rules")
 	}
 	var b strings.Builder
 	b.WriteString("groups:\n")
