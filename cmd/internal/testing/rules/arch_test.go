@@ -78,6 +78,8 @@ var floors = map[string]int{
 
 	"cmd/internal/daemon/controlfile": 1,
 
+	"cmd/internal/pmlogger/rendezvous": 0, // a hash
+
 	"internal/daemonlog":              1,
 	"cmd/internal/daemon/detach":      1,
 	"internal/tlsconf":                1,
