@@ -80,46 +80,48 @@ var floors = map[string]int{
 
 	"cmd/internal/pmlogger/rendezvous": 0, // a hash
 
-	"internal/daemonlog":              1,
-	"cmd/internal/daemon/detach":      1,
-	"internal/tlsconf":                1,
-	"cmd/internal/daemon/service":     1,
-	"internal/sasl":                   1,
-	"internal/ctext":                  -1, // below the vocabulary, which reads text too
-	"cmd/internal/exposition":         1,
-	"internal/storage":                0,
-	"cmd/internal/objects":            1, // stores for the readers of archives
-	"cmd/internal/prom":               5, // answers from the series of pmproxy
-	"cmd/internal/columns":            2, // a format beside archives
-	"cmd/internal/prom/names":         0, // a mapping
-	"cmd/internal/prom/remote":        1, // a protocol
-	"cmd/internal/prom/send":          2, // archives by that protocol
-	"cmd/internal/prom/send/sendtest": 9, // on servers of tests
-	"cmd/internal/pytext":             0,
-	"internal/hashorder":              0,
-	"internal/pacing":                 0,
-	"internal/debugname":              0, // names
-	"internal/safefile":               0,
-	"internal/timezone":               0,
-	"internal/hostlabels":             1,
-	"internal/nsenter":                1,
-	"internal/processes":              0,
-	"internal/rootproto":              1,
-	"cmd/internal/agentlink":          4,
-	"internal/version":                0,
-	"internal/valueset":               0,
-	"cmd/internal/daemon/hangup":      1,
-	"cmd/internal/daemon/pidof":       1,
-	"internal/peercred":               0,
-	"cmd/internal/daemon/dirlock":     1,
-	"cmd/internal/daemon/fsdir":       1,
-	"cmd/internal/daemon/mapfile":     1,
-	"internal/pmiestats":              1,
-	"internal/cpp":                    0, // the language of name space files
-	"internal/stdpmid":                0, // a table
-	"internal/helpfile":               1,
-	"internal/folio":                  1,
-	"internal/timecontrol":            2,
+	"internal/daemonlog":                  1,
+	"cmd/internal/daemon/detach":          1,
+	"internal/tlsconf":                    1,
+	"cmd/internal/daemon/service":         1,
+	"internal/sasl":                       1,
+	"internal/ctext":                      -1, // below the vocabulary, which reads text too
+	"cmd/internal/exposition":             1,
+	"internal/storage":                    0,
+	"cmd/internal/objects":                1, // stores for the readers of archives
+	"cmd/internal/prom":                   5, // answers from the series of pmproxy
+	"cmd/internal/columns":                2, // a format beside archives
+	"cmd/internal/prom/names":             0, // a mapping
+	"cmd/internal/prom/remote":            1, // a protocol
+	"cmd/internal/prom/send":              3, // archives by that protocol, with the identifiers of their series
+	"cmd/internal/pmproxy/series/sid":     0, // a hash
+	"cmd/internal/pmproxy/series/catalog": 2, // of an archive
+	"cmd/internal/prom/send/sendtest":     9, // on servers of tests
+	"cmd/internal/pytext":                 0,
+	"internal/hashorder":                  0,
+	"internal/pacing":                     0,
+	"internal/debugname":                  0, // names
+	"internal/safefile":                   0,
+	"internal/timezone":                   0,
+	"internal/hostlabels":                 1,
+	"internal/nsenter":                    1,
+	"internal/processes":                  0,
+	"internal/rootproto":                  1,
+	"cmd/internal/agentlink":              4,
+	"internal/version":                    0,
+	"internal/valueset":                   0,
+	"cmd/internal/daemon/hangup":          1,
+	"cmd/internal/daemon/pidof":           1,
+	"internal/peercred":                   0,
+	"cmd/internal/daemon/dirlock":         1,
+	"cmd/internal/daemon/fsdir":           1,
+	"cmd/internal/daemon/mapfile":         1,
+	"internal/pmiestats":                  1,
+	"internal/cpp":                        0, // the language of name space files
+	"internal/stdpmid":                    0, // a table
+	"internal/helpfile":                   1,
+	"internal/folio":                      1,
+	"internal/timecontrol":                2,
 }
 
 // neighbours lists the imports within one floor that are meant, and why.
@@ -176,22 +178,17 @@ var neighbours = map[string]string{
 
 	"cmd/internal/pmrep -> cmd/internal/pmrep/conf": "a set is made of what a configuration says",
 
-	"cmd/internal/pmproxy/webapi -> cmd/internal/pmproxy/internal/rest":         "requests and replies of the interfaces look alike",
-	"cmd/internal/pmproxy/series -> cmd/internal/pmproxy/series/sid":            "a series is called by its identifier",
-	"cmd/internal/pmproxy/series/archives -> cmd/internal/pmproxy/series":       "it is the store that has the archives",
-	"cmd/internal/pmproxy/series/archives -> cmd/internal/pmproxy/series/sid":   "whose series are called by their identifiers",
-	"cmd/internal/pmproxy/series/seriestest -> cmd/internal/pmproxy/series":     "it is a store in memory",
-	"cmd/internal/pmproxy/series/seriestest -> cmd/internal/pmproxy/series/sid": "whose series are called by their identifiers",
+	"cmd/internal/pmproxy/webapi -> cmd/internal/pmproxy/internal/rest":     "requests and replies of the interfaces look alike",
+	"cmd/internal/pmproxy/series/archives -> cmd/internal/pmproxy/series":   "it is the store that has the archives",
+	"cmd/internal/pmproxy/series/seriestest -> cmd/internal/pmproxy/series": "it is a store in memory",
 
 	"cmd/internal/pmproxy/seriesapi -> cmd/internal/pmproxy/internal/rest": "answers look like those of the other interfaces",
 	"cmd/internal/pmproxy/seriesapi -> cmd/internal/pmproxy/series":        "requests are answered from a store",
 	"cmd/internal/pmproxy/seriesapi -> cmd/internal/pmproxy/series/query":  "requests have queries and time windows",
-	"cmd/internal/pmproxy/seriesapi -> cmd/internal/pmproxy/series/sid":    "and identifiers of series",
 	"cmd/internal/pmproxy/search -> cmd/internal/pmproxy/internal/rest":    "requests and answers look alike everywhere",
 	"cmd/internal/pmproxy/logger -> cmd/internal/pmproxy/internal/rest":    "requests and answers look alike everywhere",
 
-	"cmd/internal/pmproxy/series/query -> cmd/internal/pmproxy/series":     "queries are answered from a store",
-	"cmd/internal/pmproxy/series/query -> cmd/internal/pmproxy/series/sid": "and name series by their identifiers",
+	"cmd/internal/pmproxy/series/query -> cmd/internal/pmproxy/series": "queries are answered from a store",
 
 	"cmd/internal/testing/docpage -> internal/testing/await":   "it waits for the end of commands",
 	"cmd/internal/testing/docpage -> internal/testing/testdir": "where the pages are",

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/catalog"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
@@ -315,7 +316,7 @@ func (t *tx) source(id sid.ID) (uint32, error) {
 }
 
 // add adds the catalog of an archive.
-func (t *tx) add(path string, rec archiveRecord, c *catalog) (archiveRecord, error) {
+func (t *tx) add(path string, rec archiveRecord, c *catalog.Catalog) (archiveRecord, error) {
 	var err error
 	if old := t.get("arch", []byte(path)); old != nil {
 		var was archiveRecord
@@ -332,10 +333,10 @@ func (t *tx) add(path string, rec archiveRecord, c *catalog) (archiveRecord, err
 		}
 		return rec, t.put("arch", []byte(path), rec.append(nil))
 	}
-	if rec.source, err = t.source(c.source); err != nil {
+	if rec.source, err = t.source(c.Source); err != nil {
 		return rec, err
 	}
-	has := make([]seriesOf, 0, len(c.metrics))
+	has := make([]seriesOf, 0, len(c.Metrics))
 	sets := map[string]uint32{} // cache of labels, by their JSON
 	setOf := func(s pcp.LabelSet) (uint32, error) {
 		if n, ok := sets[s.JSON]; ok {
@@ -347,9 +348,9 @@ func (t *tx) add(path string, rec archiveRecord, c *catalog) (archiveRecord, err
 		}
 		return n, err
 	}
-	for i := range c.metrics {
-		m := &c.metrics[i]
-		set, err := setOf(m.labels)
+	for i := range c.Metrics {
+		m := &c.Metrics[i]
+		set, err := setOf(m.Labels)
 		if err != nil {
 			return rec, err
 		}
@@ -357,16 +358,16 @@ func (t *tx) add(path string, rec archiveRecord, c *catalog) (archiveRecord, err
 		if err != nil {
 			return rec, err
 		}
-		has = append(has, seriesOf{num, m.desc.PMID})
+		has = append(has, seriesOf{num, m.Desc.PMID})
 	}
-	for _, d := range c.indoms {
-		for i := range d.insts {
-			in := &d.insts[i]
-			set, err := setOf(in.labels)
+	for _, d := range c.InDoms {
+		for i := range d.Insts {
+			in := &d.Insts[i]
+			set, err := setOf(in.Labels)
 			if err != nil {
 				return rec, err
 			}
-			if err := t.instance(in, rec.source, d.indom, set); err != nil {
+			if err := t.instance(in, rec.source, d.InDom, set); err != nil {
 				return rec, err
 			}
 		}
@@ -380,12 +381,12 @@ func (t *tx) add(path string, rec archiveRecord, c *catalog) (archiveRecord, err
 }
 
 // series adds a metric and returns its number.
-func (t *tx) series(m *catMetric, source, set uint32) (uint32, error) {
-	rec := seriesRecord{m.id, source, m.desc, set, m.name}
+func (t *tx) series(m *catalog.Metric, source, set uint32) (uint32, error) {
+	rec := seriesRecord{m.ID, source, m.Desc, set, m.Name}
 	text := rec.append(t.key[:0])
 	t.key = text
 	var num uint32
-	if v := t.get("sid", m.id[:]); v != nil {
+	if v := t.get("sid", m.ID[:]); v != nil {
 		n, err := number(v)
 		if err != nil {
 			return 0, err
@@ -400,7 +401,7 @@ func (t *tx) series(m *catMetric, source, set uint32) (uint32, error) {
 			return 0, err
 		}
 		// The domain or the labels differ from the archive before: replace the domain, add the labels.
-		if was.desc.InDom != m.desc.InDom {
+		if was.desc.InDom != m.Desc.InDom {
 			if err := t.del("dom", u32(u32(u32(nil, was.source), uint32(was.desc.InDom)), num)); err != nil {
 				return 0, err
 			}
@@ -411,14 +412,14 @@ func (t *tx) series(m *catMetric, source, set uint32) (uint32, error) {
 			return 0, err
 		}
 		num = n
-		if err := t.put("sid", m.id[:], u32(nil, num)); err != nil {
+		if err := t.put("sid", m.ID[:], u32(nil, num)); err != nil {
 			return 0, err
 		}
-		if err := t.mark("name", u32([]byte(m.name+"\x00"), num)); err != nil {
+		if err := t.mark("name", u32([]byte(m.Name+"\x00"), num)); err != nil {
 			return 0, err
 		}
 	}
-	if err := t.mark("dom", u32(u32(u32(nil, source), uint32(m.desc.InDom)), num)); err != nil {
+	if err := t.mark("dom", u32(u32(u32(nil, source), uint32(m.Desc.InDom)), num)); err != nil {
 		return 0, err
 	}
 	if err := t.mark("setser", u32(u32(nil, set), num)); err != nil {
@@ -427,21 +428,21 @@ func (t *tx) series(m *catMetric, source, set uint32) (uint32, error) {
 	return num, t.put("ser", u32(nil, num), slices.Clone(text))
 }
 
-func (t *tx) instance(in *catInst, source uint32, indom pcp.InDom, set uint32) error {
+func (t *tx) instance(in *catalog.Inst, source uint32, indom pcp.InDom, set uint32) error {
 	where := u32(u32(nil, source), uint32(indom))
-	value := putString(binary.AppendUvarint(nil, uint64(set)), in.name)
-	key := u32(append(slices.Clone(where), in.id[:]...), uint32(in.inst))
+	value := putString(binary.AppendUvarint(nil, uint64(set)), in.Name)
+	key := u32(append(slices.Clone(where), in.ID[:]...), uint32(in.Inst))
 	if bytes.Equal(t.get("inst", key), value) {
 		return nil
 	}
 	if err := t.put("inst", key, value); err != nil {
 		return err
 	}
-	if err := t.mark("iid", u32(append(slices.Clone(in.id[:]), where...), uint32(in.inst))); err != nil {
+	if err := t.mark("iid", u32(append(slices.Clone(in.ID[:]), where...), uint32(in.Inst))); err != nil {
 		return err
 	}
-	if strings.IndexByte(in.name, 0) < 0 {
-		if err := t.mark("iname", append([]byte(in.name+"\x00"), where...)); err != nil {
+	if strings.IndexByte(in.Name, 0) < 0 {
+		if err := t.mark("iname", append([]byte(in.Name+"\x00"), where...)); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/catalog"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/internal/testing/longtest"
@@ -132,7 +133,7 @@ func TestIdentifiersOracle(t *testing.T) {
 			t.Logf("%s: %v", name, err)
 			continue
 		}
-		c, err := readCatalog(a)
+		c, err := catalog.Read(a)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			a.Close()
@@ -174,7 +175,7 @@ func logged(t *testing.T, a *archive.Archive) map[pcp.PMID]map[int32]bool {
 	return all
 }
 
-func (r *redis) compare(t *testing.T, name string, c *catalog, logged map[pcp.PMID]map[int32]bool) (n int) {
+func (r *redis) compare(t *testing.T, name string, c *catalog.Catalog, logged map[pcp.PMID]map[int32]bool) (n int) {
 	t.Helper()
 	// The source.
 	bad := 0
@@ -183,18 +184,18 @@ func (r *redis) compare(t *testing.T, name string, c *catalog, logged map[pcp.PM
 			t.Errorf(name+": "+format, args...)
 		}
 	}
-	if sources := r.keys("pcp:context.name:source:"); !sources[c.source.String()] {
-		complain("source %v, the real one has %v", c.source, sources)
+	if sources := r.keys("pcp:context.name:source:"); !sources[c.Source.String()] {
+		complain("source %v, the real one has %v", c.Source, sources)
 	}
 	want := r.keys("pcp:desc:series:")
-	for _, m := range c.metrics {
-		if logged[m.desc.PMID] == nil {
+	for _, m := range c.Metrics {
+		if logged[m.Desc.PMID] == nil {
 			continue
 		}
-		if !want[m.id.String()] {
-			complain("series %s %v is not one of the real one", m.name, m.id)
+		if !want[m.ID.String()] {
+			complain("series %s %v is not one of the real one", m.Name, m.ID)
 		}
-		delete(want, m.id.String())
+		delete(want, m.ID.String())
 		n++
 	}
 	for id := range want {
@@ -202,9 +203,9 @@ func (r *redis) compare(t *testing.T, name string, c *catalog, logged map[pcp.PM
 	}
 	insts := r.keys("pcp:inst:series:")
 	known := map[string]string{}
-	for _, d := range c.indoms {
-		for _, in := range d.insts {
-			known[in.id.String()] = in.name
+	for _, d := range c.InDoms {
+		for _, in := range d.Insts {
+			known[in.ID.String()] = in.Name
 			n++
 		}
 	}

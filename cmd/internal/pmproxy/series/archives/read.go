@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/catalog"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
@@ -501,6 +502,12 @@ func (v *walker) instance(inst int32) (sid.ID, bool) {
 	return l.at(inst, v.scan.Time)
 }
 
+// An instKey is an instance with one of its names.
+type instKey struct {
+	inst int32
+	name string
+}
+
 // A lifeline has the identifiers of a domain's instances over time, in one archive.
 type lifeline struct {
 	insts map[int32][]lifespan
@@ -515,9 +522,9 @@ type lifespan struct {
 // readLifeline reads a lifeline from the metadata.
 func readLifeline(a *archive.Archive, indom pcp.InDom) (*lifeline, error) {
 	l := &lifeline{insts: map[int32][]lifespan{}, ids: map[instKey]sid.ID{}}
-	g, err := gather(a, indom, func(rec *archive.MetaRecord) {
+	d, err := catalog.ReadInDom(a, indom, func(rec *archive.MetaRecord) {
 		for _, c := range rec.Instances {
-			if len(c.Name) == 0 || len(c.Name) > maxName {
+			if len(c.Name) == 0 || len(c.Name) > catalog.MaxName {
 				continue
 			}
 			spans := l.insts[c.Inst]
@@ -529,18 +536,8 @@ func readLifeline(a *archive.Archive, indom pcp.InDom) (*lifeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.firstLogged(a)
-	identify, context, err := g.context()
-	if err != nil {
-		return nil, err
-	}
-	at, early := g.from()[indom]
-	d, err := g.indom(identify, context, indom, at, early)
-	if err != nil {
-		return nil, err
-	}
-	for _, in := range d.insts {
-		l.ids[instKey{in.inst, in.name}] = in.id
+	for _, in := range d.Insts {
+		l.ids[instKey{in.Inst, in.Name}] = in.ID
 	}
 	for _, spans := range l.insts {
 		slices.SortStableFunc(spans, func(a, b lifespan) int { return a.from.Compare(b.from) })

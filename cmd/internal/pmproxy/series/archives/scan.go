@@ -13,6 +13,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/columns"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/catalog"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 	"github.com/go-pcp/pcp/internal/storage"
 )
@@ -247,10 +248,10 @@ func (s *Store) scan(ctx context.Context) error {
 
 // changed reports whether an archive had other series before: it was read while its metadata were written,
 // and identifiers depend on labels.
-func (s *Store) changed(was *arch, c *catalog) (bool, error) {
-	now := make(map[sid.ID]bool, len(c.metrics))
-	for i := range c.metrics {
-		now[c.metrics[i].id] = true
+func (s *Store) changed(was *arch, c *catalog.Catalog) (bool, error) {
+	now := make(map[sid.ID]bool, len(c.Metrics))
+	for i := range c.Metrics {
+		now[c.Metrics[i].ID] = true
 	}
 	changed := false
 	err := s.x.view(func(tx *tx) error {
@@ -304,7 +305,7 @@ func (s *Store) take(ctx context.Context, st *state, paths []string, all map[str
 	type item struct {
 		path string
 		rec  archiveRecord
-		c    *catalog
+		c    *catalog.Catalog
 		only bool // only volumes grew
 	}
 	var items []item
@@ -358,17 +359,17 @@ func (s *Store) take(ctx context.Context, st *state, paths []string, all map[str
 }
 
 // look reads the metadata of an archive for the index.
-func (s *Store) look(path string, rec *archiveRecord, whole bool) (c *catalog, err error) {
+func (s *Store) look(path string, rec *archiveRecord, whole bool) (c *catalog.Catalog, err error) {
 	a, err := archive.Options{NoMeta: true}.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
 	if whole {
-		if c, err = readCatalog(a); err != nil {
+		if c, err = catalog.Read(a); err != nil {
 			return nil, err
 		}
-		rec.host, rec.start = c.host, c.start
+		rec.host, rec.start = c.Host, c.Start
 	}
 	end, err := a.End()
 	if err != nil {

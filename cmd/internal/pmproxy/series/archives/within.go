@@ -11,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/catalog"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 )
 
@@ -231,7 +232,7 @@ func (l *lives) take(rec *archive.MetaRecord) {
 		switch {
 		case c.Name == nil:
 			delete(l.now, c.Inst)
-		case len(c.Name) > 0 && len(c.Name) <= maxName:
+		case len(c.Name) > 0 && len(c.Name) <= catalog.MaxName:
 			name := string(c.Name)
 			l.now[c.Inst] = name
 			if l.began {

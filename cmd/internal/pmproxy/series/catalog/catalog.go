@@ -1,4 +1,4 @@
-package archives
+package catalog
 
 import (
 	"cmp"
@@ -18,47 +18,53 @@ import (
 const (
 	maxMetrics   = 1 << 20 // names of metrics
 	maxInstances = 1 << 22 // instances of all domains
-	maxName      = 4 << 10 // bytes in the name of a metric or an instance
 	maxLabelText = 64 << 10
 )
+
+// MaxName is the maximum number of bytes in the name of a metric or an instance. Instances with longer names are left out.
+const MaxName = 4 << 10
 
 // maxFirst is the maximum number of bytes of records read to find out which metrics were logged
 // before their labels.
 const maxFirst = 16 << 20
 
-// A catalog is the metadata of an archive that the index needs. Of labels that changed over time it has the
+// A Catalog is the metadata of an archive that identify its series. Of labels that changed over time it has the
 // first ones.
 //
 // Identifiers depend on the labels known when a metric or an instance was first logged: pmlogger writes the
 // metrics of its prologue before any labels, and others perhaps before the labels of their agent. The context is
 // that of the first record, usually without labels yet; then the host name identifies it. The C implementation
 // does the same, and identifiers must match. Queries for labels see all of them.
-type catalog struct {
-	host    string
-	start   pcp.Timestamp
-	labels  pcp.LabelSet // labels of the context
-	source  sid.ID
-	metrics []catMetric // by name
-	indoms  []catInDom  // by identifier
+type Catalog struct {
+	Host    string
+	Start   pcp.Timestamp
+	Labels  pcp.LabelSet // labels of the context
+	Source  sid.ID
+	Metrics []Metric // by name
+	InDoms  []InDom  // by identifier
 }
 
-type catMetric struct {
-	name   string
-	desc   pcp.Desc
-	id     sid.ID
-	labels pcp.LabelSet
+// A Metric is a metric with one of its names.
+type Metric struct {
+	Name   string
+	Desc   pcp.Desc
+	ID     sid.ID
+	Labels pcp.LabelSet
+	Within string // the identifying labels of the instances of its domain, as JSON for [sid.Instance]
 }
 
-type catInDom struct {
-	indom pcp.InDom
-	insts []catInst // by number, then name
+// An InDom is an instance domain with all its instances.
+type InDom struct {
+	InDom pcp.InDom
+	Insts []Inst // by number, then name
 }
 
-type catInst struct {
-	inst   int32
-	name   string
-	id     sid.ID
-	labels pcp.LabelSet
+// An Inst is an instance of a domain.
+type Inst struct {
+	Inst   int32
+	Name   string
+	ID     sid.ID
+	Labels pcp.LabelSet
 }
 
 // A labelOf identifies the owner of labels.
@@ -92,14 +98,29 @@ type gatherer struct {
 	changes func(rec *archive.MetaRecord) // called with the records of this domain
 }
 
-// readCatalog reads the metadata of an archive record by record.
-func readCatalog(a *archive.Archive) (*catalog, error) {
+// Read reads the metadata of an archive record by record.
+func Read(a *archive.Archive) (*Catalog, error) {
 	g, err := gather(a, pcp.InDomNull, nil)
 	if err != nil {
 		return nil, err
 	}
 	g.firstLogged(a)
 	return g.catalog()
+}
+
+// ReadInDom reads one instance domain of an archive, and passes its records to changes.
+func ReadInDom(a *archive.Archive, indom pcp.InDom, changes func(*archive.MetaRecord)) (InDom, error) {
+	g, err := gather(a, indom, changes)
+	if err != nil {
+		return InDom{}, err
+	}
+	g.firstLogged(a)
+	identify, context, err := g.context()
+	if err != nil {
+		return InDom{}, err
+	}
+	at, early := g.from()[indom]
+	return g.indom(identify, context, indom, at, early)
 }
 
 // gather reads metadata; with only, those of one instance domain, whose records it passes to changes.
@@ -131,7 +152,7 @@ func (g *gatherer) add(rec *archive.MetaRecord) error {
 	switch rec.Type {
 	case archive.MetaDesc:
 		for _, name := range rec.Names {
-			if len(name) > maxName {
+			if len(name) > MaxName {
 				return fmt.Errorf("name of %d bytes: %w", len(name), pcp.ErrLogRec)
 			}
 			if _, ok := g.names[name]; ok || strings.IndexByte(name, 0) >= 0 {
@@ -156,7 +177,7 @@ func (g *gatherer) add(rec *archive.MetaRecord) error {
 		}
 		for _, c := range rec.Instances {
 			// The C implementation ignores instances without a name, too.
-			if len(c.Name) == 0 || len(c.Name) > maxName {
+			if len(c.Name) == 0 || len(c.Name) > MaxName {
 				continue
 			}
 			if _, ok := all[instKey{c.Inst, string(c.Name)}]; ok {
@@ -285,7 +306,7 @@ func (g *gatherer) context() (identify, all pcp.LabelSet, err error) {
 	return identify, all, nil
 }
 
-func (g *gatherer) catalog() (*catalog, error) {
+func (g *gatherer) catalog() (*Catalog, error) {
 	identify, context, err := g.context()
 	if err != nil {
 		return nil, err
@@ -294,14 +315,15 @@ func (g *gatherer) catalog() (*catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &catalog{host: g.label.Host, start: g.label.Start, labels: context, source: sid.Source(text)}
+	c := &Catalog{Host: g.label.Host, Start: g.label.Start, Labels: context, Source: sid.Source(text)}
 	if len(g.names) == 0 {
 		return nil, fmt.Errorf("no metrics: %w", pcp.ErrNoData)
 	}
 
 	type merged struct {
-		text string
-		all  pcp.LabelSet
+		text   string
+		within string
+		all    pcp.LabelSet
 	}
 	memo := map[[4]uint32]merged{} // domain, cluster, item, instance domain
 	for _, name := range slices.Sorted(maps.Keys(g.names)) {
@@ -318,6 +340,9 @@ func (g *gatherer) catalog() (*catalog, error) {
 				g.known(pcp.LabelCluster, key[1], at, early), g.known(pcp.LabelItem, key[2], at, early)); err != nil {
 				return nil, fmt.Errorf("labels of metric %s: %w", name, err)
 			}
+			if m.within, err = sid.Labels(identify, g.known(pcp.LabelDomain, key[0], at, early), g.known(pcp.LabelInDom, key[3], at, early)); err != nil {
+				return nil, fmt.Errorf("labels of metric %s: %w", name, err)
+			}
 			sets := []pcp.LabelSet{
 				context, g.set(pcp.LabelDomain, key[0]), g.set(pcp.LabelInDom, key[3]),
 				g.set(pcp.LabelCluster, key[1]), g.set(pcp.LabelItem, key[2]),
@@ -329,7 +354,7 @@ func (g *gatherer) catalog() (*catalog, error) {
 				memo[key] = m
 			}
 		}
-		c.metrics = append(c.metrics, catMetric{name, desc, sid.Metric(name, m.text, desc), m.all})
+		c.Metrics = append(c.Metrics, Metric{name, desc, sid.Metric(name, m.text, desc), m.all, m.within})
 	}
 	from := g.from()
 	for _, indom := range slices.Sorted(maps.Keys(g.insts)) {
@@ -338,7 +363,7 @@ func (g *gatherer) catalog() (*catalog, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.indoms = append(c.indoms, d)
+		c.InDoms = append(c.InDoms, d)
 	}
 	return c, nil
 }
@@ -346,14 +371,14 @@ func (g *gatherer) catalog() (*catalog, error) {
 // indom returns the instances of a domain. If early is set, the domain was first logged at a time when labels
 // may not have been known. The labels of the instances themselves are not part of their identifiers, since the
 // C implementation computes these before it has such labels.
-func (g *gatherer) indom(identify, context pcp.LabelSet, indom pcp.InDom, at pcp.Timestamp, early bool) (catInDom, error) {
+func (g *gatherer) indom(identify, context pcp.LabelSet, indom pcp.InDom, at pcp.Timestamp, early bool) (InDom, error) {
 	above := []pcp.LabelSet{context, g.set(pcp.LabelDomain, uint32(indom.Domain())), g.set(pcp.LabelInDom, uint32(indom))}
 	shared, err := pcp.MergeLabels(above, nil)
 	if err != nil {
-		return catInDom{}, fmt.Errorf("labels of instance domain %v: %w", indom, err)
+		return InDom{}, fmt.Errorf("labels of instance domain %v: %w", indom, err)
 	}
 	texts := map[pcp.Timestamp]string{}
-	d := catInDom{indom: indom}
+	d := InDom{InDom: indom}
 	for key, since := range g.insts[indom] {
 		// An instance is looked up when it exists and a metric has it.
 		if since.Compare(at) < 0 || !early {
@@ -364,20 +389,20 @@ func (g *gatherer) indom(identify, context pcp.LabelSet, indom pcp.InDom, at pcp
 			text, err = sid.Labels(identify, g.known(pcp.LabelDomain, uint32(indom.Domain()), since, early),
 				g.known(pcp.LabelInDom, uint32(indom), since, early))
 			if err != nil {
-				return catInDom{}, fmt.Errorf("labels of instance domain %v: %w", indom, err)
+				return InDom{}, fmt.Errorf("labels of instance domain %v: %w", indom, err)
 			}
 			texts[since] = text
 		}
-		in := catInst{inst: key.inst, name: key.name, id: sid.Instance(key.name, text), labels: shared}
+		in := Inst{Inst: key.inst, Name: key.name, ID: sid.Instance(key.name, text), Labels: shared}
 		if own, ok := g.own[indom][key.inst]; ok {
-			if in.labels, err = pcp.MergeLabels(append(above, own), nil); err != nil {
-				return catInDom{}, fmt.Errorf("labels of instance %d of %v: %w", key.inst, indom, err)
+			if in.Labels, err = pcp.MergeLabels(append(above, own), nil); err != nil {
+				return InDom{}, fmt.Errorf("labels of instance %d of %v: %w", key.inst, indom, err)
 			}
 		}
-		d.insts = append(d.insts, in)
+		d.Insts = append(d.Insts, in)
 	}
-	slices.SortFunc(d.insts, func(a, b catInst) int {
-		return cmp.Or(cmp.Compare(a.inst, b.inst), strings.Compare(a.name, b.name))
+	slices.SortFunc(d.Insts, func(a, b Inst) int {
+		return cmp.Or(cmp.Compare(a.Inst, b.Inst), strings.Compare(a.Name, b.Name))
 	})
 	return d, nil
 }
