@@ -15,10 +15,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/conf"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
 	"github.com/go-pcp/pcp/internal/peercred"
 )
@@ -40,14 +42,16 @@ func (w *web) authorise(c *conn, r *http.Request, set *settings) (rest.Peer, err
 	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	switch {
 	case strings.EqualFold(scheme, "Bearer") && set.tokens != nil:
-		name, err := set.tokens.find(strings.TrimSpace(value))
+		k, err := set.tokens.find(strings.TrimSpace(value))
 		if err != nil {
 			w.s.lines.log(w.s.log, slog.LevelError, "tokens cannot be read, nobody can use them", "err", err)
 		}
-		if name == "" {
+		if k.name == "" {
 			return p, errBadAuth
 		}
-		p.User, p.Trusted, authorised = name, true, true
+		p.User, p.Push = k.name, k.push
+		p.Trusted = k.push == nil
+		authorised = p.Trusted || strings.HasPrefix(r.URL.Path, pushPrefix)
 	case strings.EqualFold(scheme, "Basic") && w.s.cfg.Auth != nil:
 		user, password, ok := r.BasicAuth()
 		if !ok || !w.passwords.check(user, password) {
@@ -73,6 +77,9 @@ func (w *web) authorise(c *conn, r *http.Request, set *settings) (rest.Peer, err
 	p.Sockets = p.Trusted && (authorised || unix) || set.LendRights
 	return p, nil
 }
+
+// pushPrefix is the prefix of the paths for pushed archives. A token for a host is for these only.
+const pushPrefix = "/logger/"
 
 // ownPeer reports whether the process at the other end of a Unix socket belongs
 // to the server's user or root. It reports false for TCP, where the process is
@@ -149,6 +156,7 @@ type tokenFile struct {
 type token struct {
 	name   string
 	digest [sha256.Size]byte
+	push   *rest.PushRight // not nil if it is only for pushing
 }
 
 // tokenInterval is the interval between checks of the file.
@@ -198,20 +206,56 @@ func parseTokens(b []byte) (list []token, err error) {
 		if len(fields) == 0 || fields[0][0] == '#' {
 			continue
 		}
-		if len(fields) != 2 {
+		if len(fields) < 2 {
 			return nil, fmt.Errorf("line %d: want a name and a token", n)
 		}
 		if len(fields[1]) < minToken {
 			return nil, fmt.Errorf("line %d: a token of less than %d bytes", n, minToken)
 		}
-		list = append(list, token{fields[0], sha256.Sum256([]byte(fields[1]))})
+		k := token{name: fields[0], digest: sha256.Sum256([]byte(fields[1]))}
+		if k.push, err = parsePush(fields[2:]); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		list = append(list, k)
 	}
 	return list, in.Err()
 }
 
-// find returns the name of a token, or "". It returns an error if the current
-// file is bad; then no token is accepted.
-func (t *tokenFile) find(text string) (name string, err error) {
+// parsePush parses the words after a token: push=PATTERN,… and quota=SIZE.
+func parsePush(words []string) (*rest.PushRight, error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	right := new(rest.PushRight)
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		switch {
+		case key == "push" && right.Hosts == nil:
+			right.Hosts = strings.Split(value, ",")
+			for _, pattern := range right.Hosts {
+				if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+					return nil, fmt.Errorf("%q is not a pattern for hosts", pattern)
+				}
+			}
+		case key == "quota" && right.Quota == 0:
+			n, err := conf.ParseSize(value)
+			if err != nil {
+				return nil, err
+			}
+			right.Quota = n
+		default:
+			return nil, fmt.Errorf("%q: after a name and a token, want push=HOST or quota=SIZE", word)
+		}
+	}
+	if right.Hosts == nil {
+		return nil, errors.New("quota=SIZE is for a token with push=HOST")
+	}
+	return right, nil
+}
+
+// find returns a token, without a name if there is no such token. It returns an error if the
+// current file is bad; then no token is accepted.
+func (t *tokenFile) find(text string) (found token, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now := time.Now(); now.Sub(t.asked) >= tokenInterval {
@@ -225,9 +269,9 @@ func (t *tokenFile) find(text string) (name string, err error) {
 	}
 	digest := sha256.Sum256([]byte(text))
 	for _, k := range t.list { // compare with all, for constant time
-		if subtle.ConstantTimeCompare(k.digest[:], digest[:]) == 1 && name == "" {
-			name = k.name
+		if subtle.ConstantTimeCompare(k.digest[:], digest[:]) == 1 && found.name == "" {
+			found = k
 		}
 	}
-	return name, err
+	return found, err
 }

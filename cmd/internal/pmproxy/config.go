@@ -90,8 +90,9 @@ type Config struct {
 
 	// TokenFile is the path of a file of bearer tokens, "" for none. Each line
 	// has a name, white space and a token of at least 16 bytes; # starts a
-	// comment. The file is read again when it changes. A file that all users
-	// can read is an error.
+	// comment. The words push=PATTERN,… and quota=SIZE after a token restrict it to
+	// pushing archives of hosts whose names match a pattern, up to a size for each. The
+	// file is read again when it changes. A file that all users can read is an error.
 	TokenFile string
 
 	// RequireAuth refuses HTTP requests that are not authorised by a password,

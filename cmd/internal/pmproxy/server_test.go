@@ -283,7 +283,7 @@ func TestRequests(t *testing.T) {
 		MaxBody:  1000, AllowHeaders: []string{"X-Grafana-Device-ID"},
 	})
 	const headers = "Accept, Accept-Language, Content-Language, Content-Type, X-Grafana-Device-ID"
-	const peer = "{Local:true Trusted:false User: Address:127.0.0.1 Sockets:false}\n"
+	const peer = "{Local:true Trusted:false User: Address:127.0.0.1 Push:<nil> Sockets:false}\n"
 	const unknown = "<b>unknown servlet</b>: "
 	for _, c := range []struct {
 		request string
@@ -535,7 +535,9 @@ func TestAuthorise(t *testing.T) {
 // TestTokens reads token files.
 func TestTokens(t *testing.T) {
 	for text, want := range map[string]string{
-		"a 0123456789abcdef": "", "": "", "# x\n\n": "", "a": "line 1: want", "a b c": "line 1: want", "\na short": "line 2: a token of less",
+		"a 0123456789abcdef": "", "": "", "# x\n\n": "", "a": "line 1: want", "a b c": "line 1: a token of less", "a 0123456789abcdef c": `line 1: "c": after a name and a token`,
+		"a 0123456789abcdef push=www*,db quota=10gb": "", "a 0123456789abcdef quota=1gb": "is for a token with push", "a 0123456789abcdef push=": "is not a pattern",
+		"a 0123456789abcdef push=[": "is not a pattern", "a 0123456789abcdef push=a push=b": "after a name", "a 0123456789abcdef push=a quota=0": "is not a size", "\na short": "line 2: a token of less",
 		strings.Repeat("#", maxTokenFile+1): "more than", strings.Repeat("x", 100000): "token too long",
 	} {
 		if _, err := parseTokens([]byte(text)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -565,8 +567,8 @@ func TestTokens(t *testing.T) {
 	find := func(token, want string, wantErr bool) {
 		t.Helper()
 		f.asked = time.Time{}
-		if name, err := f.find(token); name != want || (err != nil) != wantErr {
-			t.Errorf("%s: %q, %v", token, name, err)
+		if k, err := f.find(token); k.name != want || (err != nil) != wantErr {
+			t.Errorf("%s: %q, %v", token, k.name, err)
 		}
 	}
 	find("0123456789abcdef", "a", false)
@@ -778,4 +780,38 @@ func FuzzTarget(f *testing.F) {
 			t.Errorf("%q: %q, %d", line, host, port)
 		}
 	})
+}
+
+// TestPushTokens checks that a token for pushing archives is for nothing else.
+func TestPushTokens(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("www 0123456789abcdef push=www*,db quota=1gb\nall fedcba9876543210\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{TokenFile: tokens, Handlers: map[string]http.Handler{"/a": api("a"), "/logger/": api("logger")}}
+	open, _ := start(t, cfg)
+	cfg.RequireAuth = true
+	closed, _ := start(t, cfg)
+	const host, all = "Authorization: Bearer 0123456789abcdef\r\n", "Authorization: Bearer fedcba9876543210\r\n"
+	for _, c := range []struct {
+		address, path, headers string
+		status                 int
+		want                   string
+	}{
+		{closed, "/logger/ping", host, 200, "Trusted:false User:www Address:127.0.0.1 Push:0x"},
+		{closed, "/logger/ping", all, 200, "Trusted:true User:all Address:127.0.0.1 Push:<nil>"},
+		{closed, "/logger/ping", "", 401, "authorisation is required"},
+		{closed, "/a", host, 401, "authorisation is required"},
+		{closed, "/a", all, 200, "Trusted:true User:all"},
+		{open, "/a", host, 200, "Trusted:false User:www"},
+		{open, "/logger/ping", host, 200, "Trusted:false User:www Address:127.0.0.1 Push:0x"},
+	} {
+		if r, body := get(t, c.address, "GET "+c.path+" HTTP/1.1\r\nHost: localhost\r\n"+c.headers+"\r\n"); r.StatusCode != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%s %q: %d %q", c.path, c.headers, r.StatusCode, body)
+		}
+	}
+	list, err := parseTokens([]byte("www 0123456789abcdef push=www*,db quota=1gb"))
+	if err != nil || len(list) != 1 || !slices.Equal(list[0].push.Hosts, []string{"www*", "db"}) || list[0].push.Quota != 1<<30 {
+		t.Errorf("%+v, %v", list, err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp/config"
@@ -22,7 +23,8 @@ func TLS(host string, conf *config.Config, getenv func(string) string) (*tls.Con
 	return file.Client(host, getenv)
 }
 
-// ReadToken reads a token from a file, which may be a line of pmproxy's http.tokens: a name and the token.
+// ReadToken reads a token from a file, which may be a line of pmproxy's http.tokens: a name, the token, and what
+// it is for (push=…, quota=…).
 func ReadToken(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -34,7 +36,9 @@ func ReadToken(path string) (string, error) {
 		return "", err
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
-	words := strings.Fields(line)
+	words := slices.DeleteFunc(strings.Fields(line), func(word string) bool {
+		return strings.HasPrefix(word, "push=") || strings.HasPrefix(word, "quota=")
+	})
 	if len(words) == 0 {
 		return "", fmt.Errorf("%s: the first line has no token", path)
 	}

@@ -3,6 +3,7 @@ package conf
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -38,10 +39,12 @@ type File struct {
 	SearchCount int  // number of /search results, 0 if not set
 
 	// PushAnybody lets unauthorised clients push archives, PushHosts are patterns for the hosts whose archives are
-	// accepted, and PushTimeout is the idle time after which a push ends, 0 if not set.
+	// accepted, PushTimeout is the idle time after which a push ends, and PushQuota the maximum number of bytes of
+	// the archives of each host, 0 if not set.
 	PushAnybody bool
 	PushHosts   []string
 	PushTimeout time.Duration
+	PushQuota   int64
 
 	// ExcludeMetrics are patterns of the names of metrics excluded from the series; metrics of the
 	// instance domains in ExcludeInDoms are excluded too. Nil means DefaultExclude and
@@ -226,6 +229,10 @@ func (f *File) setOther(section, key, value string) (err error) {
 	case "pmlogger timeout":
 		n, nerr := number(key, value, 1<<31)
 		f.PushTimeout, err = time.Duration(n)*time.Millisecond, nerr
+	case "pmlogger quota":
+		if f.PushQuota, err = ParseSize(value); err != nil {
+			err = fmt.Errorf("%s: %w", key, err)
+		}
 	case "discover exclude.metrics":
 		f.ExcludeMetrics = append([]string{}, list(value)...)
 	case "discover exclude.indoms":
@@ -285,6 +292,21 @@ func number(key, value string, limit int64) (int64, error) {
 		return 0, fmt.Errorf("%s is %q: want a number from 0 to %d", key, value, limit)
 	}
 	return n, nil
+}
+
+// ParseSize parses a number of bytes above 0, which may end in kb, mb, gb or tb.
+func ParseSize(value string) (int64, error) {
+	digits, unit := strings.ToLower(value), int64(1)
+	for i, suffix := range []string{"kb", "mb", "gb", "tb"} {
+		if d, ok := strings.CutSuffix(digits, suffix); ok {
+			digits, unit = d, 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/unit {
+		return 0, fmt.Errorf("%q is not a size such as 500mb or 10gb", value)
+	}
+	return n * unit, nil
 }
 
 func list(value string) (words []string) {

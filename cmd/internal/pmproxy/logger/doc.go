@@ -23,9 +23,14 @@
 // only, wherever requests split them. The only part of a path that a request supplies is the
 // host name, of letters, digits, hyphens, dots and underscores.
 //
-// Two parameters, which the C implementation lacks, let a client continue after
-// an interruption. With resume=true the label of an existing archive is
-// answered with the number of that archive and the sizes of its files. With
-// offset=N a request gives the position of its body in the file; bytes already
-// there are not written twice.
+// The C implementation lacks the following. A client can continue after an
+// interruption: with resume=true the label of an archive is answered with the
+// sizes of its files, and with the number of the archive that has this label, if
+// there is one. A compressed file counts as its contents, and is expanded when it
+// grows. With offset=N a request gives the position of its body in the file; bytes
+// already there are not written twice. A request to end an archive syncs it
+// to the disk.
+//
+// A client with a token for some hosts can push only their
+// archives, and only as many bytes for each host as the token allows.
 package logger

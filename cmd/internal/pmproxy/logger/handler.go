@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
 )
 
@@ -39,7 +41,7 @@ const (
 // Defaults of a Config.
 const (
 	DefaultTimeout  = 10 * time.Minute // DEFAULT_POLL_TIMEOUT
-	DefaultMaxOpen  = 1000
+	DefaultMaxOpen  = 10_000
 	DefaultMaxFile  = 2 << 30
 	DefaultMaxTotal = 100 << 30
 )
@@ -66,6 +68,9 @@ type Config struct {
 	MaxOpen           int
 	MaxFile, MaxTotal int64
 
+	// MaxHost limits the bytes of the files of each host, unless the token of its client has a limit; 0 means none.
+	MaxHost int64
+
 	// Zone is the time zone for the names of archives; nil means time.Local.
 	Zone *time.Location
 
@@ -79,9 +84,13 @@ type Handler struct {
 	quota   quota
 	waiting atomic.Int64 // bytes of all incomplete records
 
+	begins [64]sync.Mutex // archives of a host begin one at a time; the hash of the host selects the lock
+	seed   maphash.Seed
+
 	mu     sync.Mutex
 	root   *os.Root // nil until first used
 	pushes map[uint32]*push
+	hosts  map[string]*quota // of hosts with a limit
 	closed bool
 }
 
@@ -113,7 +122,7 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{cfg: cfg, quota: quota{limit: cfg.MaxTotal}, pushes: map[uint32]*push{}}, nil
+	return &Handler{cfg: cfg, quota: quota{dir: ".", limit: cfg.MaxTotal}, pushes: map[uint32]*push{}, hosts: map[string]*quota{}, seed: maphash.MakeSeed()}, nil
 }
 
 // Reset ends all archives, as pmproxy does at SIGHUP. Their clients get an error for the
@@ -143,12 +152,17 @@ func (h *Handler) Close() error {
 
 // end waits for the request in progress and discards pending bytes.
 func (p *push) end(why string) {
-	p.timer.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.finish(why)
+}
+
+// finish does the same for a caller that has the lock.
+func (p *push) finish(why string) {
 	if p.ended {
 		return
 	}
+	p.timer.Stop()
 	p.ended = true
 	pending := 0
 	for i := range p.streams {
@@ -246,18 +260,18 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, command string, pa
 	if strings.HasPrefix(command, "label") {
 		name = "label"
 	}
-	kind := slices.Index([]string{"meta", "index", "volume", "label"}, name)
+	kind := slices.Index([]string{"meta", "index", "volume", "label", "end"}, name)
 	if kind < 0 {
 		return nil, false, nil
 	}
-	peer, err := h.admit(r)
+	c, err := h.admit(r)
 	if err != nil {
 		return nil, true, err
 	}
 	if name == "label" {
 		body, err := readBody(w, r)
 		if err == nil {
-			answer, err = h.begin(peer, body, params)
+			answer, err = h.begin(c, body, params)
 		}
 		return answer, true, err
 	}
@@ -282,7 +296,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, command string, pa
 			return nil, true, fmt.Errorf("%w: offset %q", errRequest, text)
 		}
 	}
-	p, root, err := h.find(uint32(id), peer)
+	p, root, err := h.find(uint32(id), c.name)
 	if err != nil {
 		return nil, true, err
 	}
@@ -296,24 +310,68 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, command string, pa
 		return nil, true, errGone
 	}
 	p.timer.Reset(p.pause)
-	return nil, true, p.write(root, file(kind), volume, offset, body)
+	if name == "end" {
+		if err := p.sync(root); err != nil {
+			return nil, true, err
+		}
+		h.forget(p)
+		p.finish("its client has ended it")
+		return p.sizes(), true, nil
+	}
+	if err = p.write(root, file(kind), volume, offset, body); errors.Is(err, errGone) {
+		h.forget(p)
+		p.finish("its files have changed") // the client may resume the archive as it is now
+	}
+	return nil, true, err
 }
 
-// admit returns the identity of a client that may push archives.
-func (h *Handler) admit(r *http.Request) (string, error) {
+// A client is the client of a request, with its rights.
+type client struct {
+	name  string
+	right *rest.PushRight // nil for archives of all hosts
+}
+
+// admit returns the client of a request if it may push archives.
+func (h *Handler) admit(r *http.Request) (client, error) {
 	if r.Method != http.MethodPost {
-		return "", fmt.Errorf("%w: want POST", errRequest)
+		return client{}, fmt.Errorf("%w: want POST", errRequest)
 	}
 	peer := rest.PeerOf(r.Context())
 	switch {
-	case !peer.Trusted && !h.cfg.Anybody:
-		return "", errDenied
+	case !peer.Trusted && peer.Push == nil && !h.cfg.Anybody:
+		return client{}, errDenied
 	case peer.User != "":
-		return "user " + peer.User, nil
+		return client{"user " + peer.User, peer.Push}, nil
 	case peer.Local:
-		return "local", nil
+		return client{"local", nil}, nil
 	}
-	return "address " + peer.Address, nil
+	return client{"address " + peer.Address, nil}, nil
+}
+
+// allows returns an error unless a client may push archives of a host.
+func (h *Handler) allows(c client, host string) error {
+	match := func(patterns []string) bool {
+		return slices.ContainsFunc(patterns, func(pattern string) bool {
+			ok, _ := path.Match(pattern, host)
+			return ok
+		})
+	}
+	if len(h.cfg.Hosts) > 0 && !match(h.cfg.Hosts) {
+		return fmt.Errorf("archives of host %q are not taken: %w", host, errDenied)
+	}
+	if c.right != nil && !match(c.right.Hosts) {
+		return fmt.Errorf("the token is not for archives of host %q: %w", host, errDenied)
+	}
+	return nil
+}
+
+// forget removes an archive from the list.
+func (h *Handler) forget(p *push) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.pushes[p.id] == p {
+		delete(h.pushes, p.id)
+	}
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
@@ -349,18 +407,15 @@ func (h *Handler) wait(n int) error {
 }
 
 // begin handles the label of an archive.
-func (h *Handler) begin(owner string, body []byte, params rest.Params) ([]byte, error) {
+func (h *Handler) begin(c client, body []byte, params rest.Params) ([]byte, error) {
 	label, err := checkLabel(body)
 	if err != nil {
 		return nil, err
 	}
-	if len(h.cfg.Hosts) > 0 && !slices.ContainsFunc(h.cfg.Hosts, func(pattern string) bool {
-		ok, _ := path.Match(pattern, label.Host)
-		return ok
-	}) {
-		return nil, fmt.Errorf("archives of host %q are not taken: %w", label.Host, errDenied)
+	if err := h.allows(c, label.Host); err != nil {
+		return nil, err
 	}
-	p := &push{h: h, owner: owner, label: label, volume: -1, pause: h.cfg.Timeout}
+	p := &push{h: h, owner: c.name, label: label, volume: -1, pause: h.cfg.Timeout}
 	if text, ok := params.Get("polltimeout"); ok {
 		seconds, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(seconds > 0) {
@@ -374,8 +429,38 @@ func (h *Handler) begin(owner string, body []byte, params rest.Params) ([]byte, 
 			return nil, fmt.Errorf("%w: resume %q", errRequest, text)
 		}
 	}
+	root, err := h.prepare(c, p)
+	if err != nil {
+		return nil, err
+	}
+	lock := &h.begins[maphash.String(h.seed, label.Host)%uint64(len(h.begins))]
+	lock.Lock()
+	defer lock.Unlock()
+	if again {
+		if b, err := h.goOn(root, p); b != nil || err != nil {
+			return b, err
+		}
+	}
+	if err := h.room(); err != nil {
+		return nil, err
+	}
+	if err := p.create(root, h.cfg.Zone); err != nil {
+		return nil, err
+	}
+	if err := h.add(p); err != nil {
+		return nil, err
+	}
+	h.cfg.Log.Info("archive begins", "archive", p.base, "client", p.owner)
+	if again {
+		return p.sizes(), nil
+	}
+	return fmt.Appendf(nil, `"archive":%d,`, p.id), nil
+}
+
+// prepare opens the directory, and finds the limits of the host.
+func (h *Handler) prepare(c client, p *push) (*os.Root, error) {
 	h.mu.Lock()
-	defer h.mu.Unlock() // archives begin one at a time
+	defer h.mu.Unlock()
 	if h.closed {
 		return nil, errGone
 	}
@@ -383,28 +468,45 @@ func (h *Handler) begin(owner string, body []byte, params rest.Params) ([]byte, 
 		if err := os.MkdirAll(h.cfg.Dir, 0o775); err != nil {
 			return nil, err
 		}
+		var err error
 		if h.root, err = os.OpenRoot(h.cfg.Dir); err != nil {
 			return nil, err
 		}
 	}
-	if again {
-		if b, err := h.goOn(p); b != nil || err != nil {
-			return b, err
+	p.quotas = []*quota{&h.quota}
+	limit := h.cfg.MaxHost
+	if c.right != nil && c.right.Quota > 0 {
+		limit = c.right.Quota
+	}
+	if limit > 0 {
+		q := h.hosts[p.label.Host]
+		if q == nil {
+			q = &quota{dir: p.label.Host}
+			h.hosts[p.label.Host] = q
 		}
+		q.setLimit(limit)
+		p.quotas = append(p.quotas, q)
 	}
+	return h.root, nil
+}
+
+// room returns an error if too many archives are being pushed.
+func (h *Handler) room() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if len(h.pushes) >= h.cfg.MaxOpen {
-		return nil, fmt.Errorf("%w: %d archives", errBusy, len(h.pushes))
+		return fmt.Errorf("%w: %d archives", errBusy, len(h.pushes))
 	}
-	if err := p.create(h.root, h.cfg.Zone); err != nil {
-		return nil, err
-	}
-	h.add(p)
-	h.cfg.Log.Info("archive begins", "archive", p.base, "client", owner)
-	return fmt.Appendf(nil, `"archive":%d,`, p.id), nil
+	return nil
 }
 
 // add assigns a number to an archive.
-func (h *Handler) add(p *push) {
+func (h *Handler) add(p *push) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return errGone
+	}
 	for p.id == 0 || h.pushes[p.id] != nil {
 		var b [4]byte
 		rand.Read(b[:])
@@ -412,40 +514,50 @@ func (h *Handler) add(p *push) {
 	}
 	h.pushes[p.id] = p
 	p.timer = time.AfterFunc(p.pause, func() {
-		h.mu.Lock()
-		if h.pushes[p.id] == p {
-			delete(h.pushes, p.id)
-		}
-		h.mu.Unlock()
+		h.forget(p)
 		p.end("no requests")
 	})
+	return nil
 }
 
 // goOn answers the label of an existing archive; it returns nil for a new one.
-func (h *Handler) goOn(p *push) ([]byte, error) {
-	for _, other := range h.pushes {
-		if other.label != p.label {
-			continue
-		}
+func (h *Handler) goOn(root *os.Root, p *push) ([]byte, error) {
+	if other := h.pushed(p.label); other != nil {
 		if other.owner != p.owner {
 			return nil, fmt.Errorf("%w: another client pushes it", errDenied)
 		}
 		other.mu.Lock()
 		defer other.mu.Unlock()
-		other.timer.Reset(other.pause)
-		return other.sizes(), nil
+		if !other.ended {
+			other.timer.Reset(other.pause)
+			return other.sizes(), nil
+		}
 	}
-	if len(h.pushes) >= h.cfg.MaxOpen {
-		return nil, fmt.Errorf("%w: %d archives", errBusy, len(h.pushes))
-	}
-	found, err := p.resume(h.root, h.cfg.Zone)
-	if !found || err != nil {
-		*p = push{h: h, owner: p.owner, label: p.label, volume: -1, pause: p.pause}
+	if err := h.room(); err != nil {
 		return nil, err
 	}
-	h.add(p)
+	found, err := p.resume(root, h.cfg.Zone)
+	if !found || err != nil {
+		p.base, p.volume, p.streams = "", -1, [files]stream{}
+		return nil, err
+	}
+	if err := h.add(p); err != nil {
+		return nil, err
+	}
 	h.cfg.Log.Info("archive goes on", "archive", p.base, "client", p.owner)
 	return p.sizes(), nil
+}
+
+// pushed returns the archive with a label that is being pushed, nil if there is none.
+func (h *Handler) pushed(label archive.Label) *push {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.pushes {
+		if p.label == label {
+			return p
+		}
+	}
+	return nil
 }
 
 // sizes returns the sizes of an archive's files, of volumes only the last.

@@ -270,9 +270,16 @@ func TestHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	post(t, h, trusted, "/logger/meta/"+id, want.meta, 410)
+	post(t, h, trusted, "/logger/volume/1/"+id, want.v1, 410) // it has ended
+	second := strconv.Itoa(post(t, h, trusted, "/logger/label", want.label, 200).Archive)
+	meta = filepath.Join(dir, "www.example.com", "20231114.22.13-01.meta")
+	if err := os.Remove(meta); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Symlink(outside, meta); err != nil {
 		t.Fatal(err)
 	}
+	id = second
 	post(t, h, trusted, "/logger/meta/"+id, want.meta, 410)
 	if b, err := os.ReadFile(outside); err != nil || !bytes.Equal(b, want.label) {
 		t.Errorf("a file outside was written: %v", err)
@@ -342,7 +349,7 @@ func TestResume(t *testing.T) {
 		n := len(want.label)
 		h, dir := serve(t, Config{})
 		a := post(t, h, trusted, "/logger/label?resume=true", want.label, 200)
-		if a.Meta != 0 {
+		if a.Meta != n {
 			t.Errorf("a new archive: %+v", a)
 		}
 		id := strconv.Itoa(a.Archive)
@@ -422,7 +429,7 @@ func TestOpenAPI(t *testing.T) {
 	h, _ := serve(t, Config{})
 	w := do(h, stranger, "GET", "/logger/openapi.json", nil)
 	var doc struct{ Paths map[string]map[string]any }
-	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil || len(doc.Paths) != 5 {
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil || len(doc.Paths) != 6 {
 		t.Fatalf("%v, %d paths", err, len(doc.Paths))
 	}
 	for path, item := range doc.Paths {

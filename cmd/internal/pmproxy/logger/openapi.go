@@ -19,7 +19,7 @@ func openAPI() []byte {
 	client := query("client", "any text, which comes back in the answer")
 	answers := object{"200": object{"description": "it is done", "content": object{rest.TypeJSON: object{"schema": object{"type": "object"}}}}}
 	for status, text := range map[string]string{
-		"400": "a mistake in the request, or a damaged record", "403": "the client may not push archives, or not this one's",
+		"400": "a mistake in the request, or a damaged record", "403": "the client may not push archives, or not this host's",
 		"409": "the offset is behind the end of the file, or all names are taken", "410": "no such archive is being pushed by this client",
 		"413": "the body is too long, or the volume's number too high", "422": "a bad label", "503": "too much is being pushed",
 		"507": "there is no room on disk",
@@ -41,9 +41,10 @@ func openAPI() []byte {
 		}},
 		"/logger/label": post("label", "Begin an archive with this label, and return its number",
 			query("polltimeout", "seconds without requests after which the archive ends; 600 by default"),
-			query("resume", "true: continue an archive with the same label, and return the sizes of its files")),
+			query("resume", "true: continue an archive with the same label if there is one, and return the sizes of its files")),
 		"/logger/meta/{archive}":  post("meta", "Append records of metadata", archive, offset),
 		"/logger/index/{archive}": post("index", "Append entries of the index", archive, offset),
+		"/logger/end/{archive}":   post("end", "End an archive: write it to the disk, and return the sizes of its files", archive),
 		"/logger/volume/{volume}/{archive}": post("volume", "Append records of a volume",
 			inPath("volume", "number of the volume"), archive, offset),
 	}

@@ -19,13 +19,14 @@ import (
 
 // A push is an archive that a client pushes.
 type push struct {
-	h     *Handler
-	id    uint32
-	owner string
-	label archive.Label
-	base  string // path of its files, below the root
-	timer *time.Timer
-	pause time.Duration // idle time after which it ends
+	h      *Handler
+	id     uint32
+	owner  string
+	label  archive.Label
+	base   string // path of its files, below the root
+	timer  *time.Timer
+	pause  time.Duration // idle time after which it ends
+	quotas []*quota
 
 	mu      sync.Mutex
 	ended   bool
@@ -38,6 +39,7 @@ type stream struct {
 	size    int64  // size of the file
 	pending []byte // start of a record, not yet in the file
 	last    pcp.Timestamp
+	packed  string // path of the file if it is compressed, otherwise ""
 }
 
 // end is the file offset of the next byte.
@@ -117,18 +119,18 @@ func (p *push) start(root *os.Root, kind file, volume int) error {
 		l.Vol = int32(volume)
 	}
 	b := l.Append(nil)
-	if err := p.h.quota.take(root, int64(len(b))); err != nil {
+	if err := p.take(root, int64(len(b))); err != nil {
 		return err
 	}
 	name := p.name(kind, volume)
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		p.h.quota.give(int64(len(b)))
+		p.give(int64(len(b)))
 		return err
 	}
 	_, err = f.Write(b)
 	if err = errors.Join(err, f.Close()); err != nil {
-		p.h.quota.give(int64(len(b)))
+		p.give(int64(len(b)))
 		root.Remove(name)
 		return err
 	}
@@ -153,6 +155,11 @@ func (p *push) write(root *os.Root, kind file, volume int, offset int64, body []
 			return err
 		}
 		p.volume = volume
+	}
+	if s.packed != "" && len(body) > 0 && (offset < 0 || offset+int64(len(body)) > s.end()) {
+		if err := p.expand(root, kind); err != nil {
+			return err
+		}
 	}
 	if offset >= 0 {
 		if offset > s.end() {
@@ -209,12 +216,12 @@ func (p *push) append(root *os.Root, kind file, b []byte) error {
 	if s.size+int64(len(b)) > p.h.cfg.MaxFile {
 		return fmt.Errorf("%s of more than %d bytes: %w", p.name(kind, p.volume), p.h.cfg.MaxFile, errFull)
 	}
-	if err := p.h.quota.take(root, int64(len(b))); err != nil {
+	if err := p.take(root, int64(len(b))); err != nil {
 		return err
 	}
 	err := p.appendTo(root, kind, b)
 	if err != nil {
-		p.h.quota.give(int64(len(b)))
+		p.give(int64(len(b)))
 		return err
 	}
 	s.size += int64(len(b))
@@ -252,17 +259,17 @@ func (p *push) resume(root *os.Root, zone *time.Location) (bool, error) {
 	want := p.label
 	want.Vol = archive.VolMeta
 	for _, name := range list {
-		base, ok := strings.CutSuffix(name, ".meta")
-		if !ok || !strings.HasPrefix(base, begin) {
+		base, part, ok := archive.BaseName(name)
+		if !ok || part != "meta" || !strings.HasPrefix(base, begin) {
 			continue
 		}
 		p.base = p.label.Host + "/" + base
-		if got, err := readLabel(root, p.name(metaFile, 0)); err != nil || got != want {
+		if got, err := p.readLabel(root, p.label.Host+"/"+name); err != nil || got != want {
 			continue
 		}
 		p.volume = -1
 		for _, other := range list {
-			if n, ok := strings.CutPrefix(other, base+"."); ok {
+			if b, n, ok := archive.BaseName(other); ok && b == base {
 				if v, err := strconv.Atoi(n); err == nil && v >= 0 && v < MaxVolumes && strconv.Itoa(v) == n {
 					p.volume = max(p.volume, v)
 				}
@@ -272,7 +279,11 @@ func (p *push) resume(root *os.Root, zone *time.Location) (bool, error) {
 			if kind == volumeFile && p.volume < 0 {
 				continue
 			}
-			if err := p.tail(root, kind); err != nil {
+			err := p.tail(root, kind)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = p.packed(root, kind, list)
+			}
+			if err != nil {
 				return false, fmt.Errorf("%s: %w", p.name(kind, p.volume), err)
 			}
 		}
@@ -281,15 +292,16 @@ func (p *push) resume(root *os.Root, zone *time.Location) (bool, error) {
 	return false, nil
 }
 
-func readLabel(root *os.Root, name string) (archive.Label, error) {
-	f, err := root.Open(name)
+// readLabel reads the label of a file, which may be compressed.
+func (p *push) readLabel(root *os.Root, name string) (archive.Label, error) {
+	f, err := p.open(root, name)
 	if err != nil {
 		return archive.Label{}, err
 	}
 	defer f.Close()
 	b := make([]byte, archive.LabelSize(archive.Version3))
-	n, err := io.ReadFull(f, b)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return archive.Label{}, err
 	}
 	return archive.DecodeLabel(b[:n])
@@ -343,6 +355,6 @@ func (p *push) tail(root *os.Root, kind file) error {
 	if s.size == info.Size() {
 		return nil
 	}
-	p.h.quota.give(info.Size() - s.size)
+	p.give(info.Size() - s.size)
 	return f.Truncate(s.size)
 }

@@ -190,7 +190,7 @@ func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log
 	for _, text := range file.Notes {
 		log.Warn(text)
 	}
-	if file.PushAnybody != old.PushAnybody || file.PushTimeout != old.PushTimeout || !slices.Equal(file.PushHosts, old.PushHosts) ||
+	if file.PushAnybody != old.PushAnybody || file.PushTimeout != old.PushTimeout || file.PushQuota != old.PushQuota || !slices.Equal(file.PushHosts, old.PushHosts) ||
 		file.NoSeries != old.NoSeries || file.NoColumns != old.NoColumns || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount ||
 		!slices.Equal(file.ExcludeMetrics, old.ExcludeMetrics) || !slices.Equal(file.ExcludeInDoms, old.ExcludeInDoms) {
 		log.Warn("what changed of [pmseries], [pmsearch], [pmlogger] and [discover] takes effect when pmproxy is started again")
@@ -271,7 +271,7 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	if !file.NoPush {
 		cfg := logger.Config{
 			Dir: recorded.Pushed(env), Zone: env.Local(), Log: log,
-			Anybody: file.PushAnybody, Hosts: file.PushHosts, Timeout: file.PushTimeout,
+			Anybody: file.PushAnybody, Hosts: file.PushHosts, Timeout: file.PushTimeout, MaxHost: file.PushQuota,
 		}
 		push, err := logger.New(cfg)
 		if err != nil {

@@ -178,6 +178,8 @@ var neighbours = map[string]string{
 
 	"cmd/internal/pmrep -> cmd/internal/pmrep/conf": "a set is made of what a configuration says",
 
+	"cmd/internal/pmproxy -> cmd/internal/pmproxy/conf": "sizes in a file of tokens are written as those in pmproxy.conf",
+
 	"cmd/internal/pmproxy/webapi -> cmd/internal/pmproxy/internal/rest":     "requests and replies of the interfaces look alike",
 	"cmd/internal/pmproxy/series/archives -> cmd/internal/pmproxy/series":   "it is the store that has the archives",
 	"cmd/internal/pmproxy/series/seriestest -> cmd/internal/pmproxy/series": "it is a store in memory",

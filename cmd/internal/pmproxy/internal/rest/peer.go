@@ -16,11 +16,21 @@ type Peer struct {
 	// Address is the peer's address, for logs and limits: without the port, and
 	// empty for a Unix socket.
 	Address string
+	// Push, if not nil, is what a peer may push that has a token for pushing archives only.
+	Push *PushRight
 	// Sockets reports whether the peer may name the Unix socket of a collector, which
 	// then sees the server's user in place of the client's. The peer must be
 	// authorised, or a process of the server's user or of root according to the
 	// kernel.
 	Sockets bool
+}
+
+// A PushRight is the right to push archives of some hosts.
+type PushRight struct {
+	// Hosts are patterns, as of path.Match, for the names of hosts in labels.
+	Hosts []string
+	// Quota limits the bytes of all archives of each of the hosts; 0 means the server's limit.
+	Quota int64
 }
 
 type peerKey struct{}
