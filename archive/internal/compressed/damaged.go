@@ -16,15 +16,18 @@ import (
 )
 
 // OpenDamaged is [Open] for a caller that wants as much of a file as possible. Of
-// a damaged block of an .xz file it returns the bytes that can be decoded,
+// a damaged block of an .xz file, or frame of a .zst file, it returns the bytes that can be decoded,
 // perhaps with some wrong bytes at the end; it reads a file whose index is
 // damaged or cut from the start as far as possible.
 func OpenDamaged(path string) (*File, error) {
 	mem := new(Memory)
 	f, err := mem.Open(path)
 	if err == nil {
-		if x, ok := f.src.(*xzFile); ok {
+		switch x := f.src.(type) {
+		case *xzFile:
 			f.src = &xzDamaged{xzFile: x, block: -1}
+		case *framesFile:
+			f.src = &framesDamaged{framesFile: x, number: -1}
 		}
 		return f, nil
 	}
@@ -202,6 +205,10 @@ func (f *File) NextBlock(off int64) int64 {
 	case *xzDamaged:
 		if i := src.find(off); i >= 0 {
 			return src.blocks[i].start + src.blocks[i].length
+		}
+	case *framesDamaged:
+		if i := src.Find(off); i >= 0 {
+			return src.Frames[i].Start + src.Frames[i].Length
 		}
 	case plainFile:
 		return off&^4095 + 4096

@@ -1,6 +1,6 @@
 // Package compressed reads files that may be compressed, at random. A file in the
 // .xz format is read block by block, as far as its blocks allow, with the next ones
-// decoded ahead if a file is read in order. Files of other formats are expanded
+// decoded ahead if a file is read in order. So is one in the .zst format that has a table of its frames. Files of other formats are expanded
 // from their start as far as they are read: into memory at first, and then into a
 // temporary file without a name. The expanded size has a limit.
 package compressed

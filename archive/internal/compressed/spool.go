@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/storage"
+	"github.com/go-pcp/pcp/internal/zstdframes"
 )
 
 // expand returns the contents of a compressed file. If it succeeds, f belongs
@@ -31,15 +32,15 @@ func (m *Memory) expand(f storage.File, suffix string) (source, error) {
 	var r io.Reader
 	var stop func()
 	in := bufio.NewReaderSize(f, 64<<10) // some read byte by byte
-	if _, err := in.Peek(1); err == io.EOF {
-		return nil, damagedStream(f.Name(), err)
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() == 0 {
+		return nil, damagedStream(f.Name(), io.EOF)
 	}
 	switch suffix {
 	case ".xz":
-		st, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
 		x, err := readXZIndex(f, st.Size())
 		if err != nil {
 			return nil, err
@@ -51,6 +52,12 @@ func (m *Memory) expand(f storage.File, suffix string) (source, error) {
 			return nil, limit
 		}
 	case ".zst":
+		switch t, err := zstdframes.ReadTable(f, st.Size()); {
+		case err == nil:
+			return newFrames(f, t, m), nil
+		case err != zstdframes.ErrNoTable:
+			return nil, err
+		}
 		// zstd itself refuses a window of more than 128 MiB.
 		d, derr := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))
 		if derr == nil {

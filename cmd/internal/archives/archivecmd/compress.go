@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/archives/internal/check"
+	"github.com/go-pcp/pcp/internal/zstdframes"
 )
 
 // xzBlock is the uncompressed size of a block of an .xz file: a reader expands one
@@ -27,7 +28,7 @@ func newCompressor(w io.Writer, suffix string) (io.WriteCloser, error) {
 	case ".xz":
 		return xz.WriterConfig{BlockSize: xzBlock, DictCap: xzBlock, CheckSum: xz.CRC64}.NewWriter(w)
 	case ".zst":
-		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1))
+		return zstdframes.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
 	case ".gz":
 		return gzip.NewWriterLevel(w, gzip.BestCompression)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
+	"github.com/go-pcp/pcp/internal/zstdframes"
 )
 
 // A Format is a compression format.
@@ -23,8 +24,8 @@ type Format int
 
 // Formats. Version 6 of the C implementation and earlier versions can read XZ but not Zstd.
 const (
-	Zstd Format = iota
-	XZ          // in blocks of 10 MiB, so that readers need not decompress the whole file
+	Zstd Format = iota // in frames of 4 MiB with a table, so that readers need not decompress the whole file
+	XZ                 // in blocks of 10 MiB, for the same reason
 )
 
 const xzBlock = 10 << 20
@@ -60,13 +61,7 @@ func (f Format) writer(w io.Writer, size int64) (io.WriteCloser, error) {
 	if f == XZ {
 		return xz.WriterConfig{BlockSize: xzBlock, DictCap: int(min(max(size, 4<<10), xzBlock))}.NewWriter(w)
 	}
-	// One frame, with its length: readers know the size before they decompress it.
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
-	if err != nil {
-		return nil, err
-	}
-	z.ResetContentSize(w, size)
-	return z, nil
+	return zstdframes.NewWriter(w)
 }
 
 // temporary is the suffix of incomplete files. With a dot before the name of the final

@@ -80,6 +80,8 @@ var floors = map[string]int{
 
 	"cmd/internal/pmlogger/rendezvous": 0, // a hash
 
+	"internal/zstdframes": 0, // a format of files
+
 	"internal/daemonlog":                  1,
 	"cmd/internal/daemon/detach":          1,
 	"internal/tlsconf":                    1,
