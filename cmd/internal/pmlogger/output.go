@@ -152,12 +152,13 @@ func samePath(a, b string) (bool, error) {
 }
 
 // stamp returns the time of the next record: that of its values, unless it is before the last record, or before
-// the mark that a restarted agent needs.
+// the mark that a restarted agent needs. If a clock was set back, records are a millisecond apart until it has caught up, since
+// readers of series and databases keep one value for a time.
 func (o *output) stamp(t pcp.Timestamp, restarted bool) pcp.Timestamp {
 	if t.Compare(o.last) < 0 {
 		// A clock was set back. Records of an archive are in order of time.
-		o.log.printf("pmlogger: the time of the collector went back by %.6f sec, the record has the time of the last one\n", o.last.Sub(t))
-		t = o.last
+		o.log.printf("pmlogger: the time of the collector went back by %.6f sec, the record gets the time after the last one\n", o.last.Sub(t))
+		t = o.last.Add(time.Millisecond)
 	}
 	if mark := o.last.Add(archive.MarkGap); restarted && t.Compare(mark) < 0 {
 		t = mark // after the mark

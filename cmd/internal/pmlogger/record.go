@@ -102,6 +102,7 @@ func (r *Recorder) disconnected(err error) {
 // record.
 func (r *Recorder) write(ctx context.Context, t *task, g *group, changes wire.State) (int64, error) {
 	v := &r.values
+	r.clock = v.res.Time
 	v.res.Time = r.out.stamp(v.res.Time, changes&wire.AddAgent != 0)
 	events, err := v.prepare(g, r.plan, &r.dict)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -63,6 +64,7 @@ type Recorder struct {
 	dict   dictionary
 	out    *output
 
+	clock   pcp.Timestamp // of the collector, in its last answer
 	started time.Time
 	calls   chan func() // of Call
 	stop    error       // error for Run to return after a call

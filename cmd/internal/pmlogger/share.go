@@ -27,7 +27,9 @@ func (noTurn) Give() {}
 type Sample struct {
 	Due  time.Time     // time when it was due
 	Done time.Time     // time when it was written
-	Time pcp.Timestamp // collector's time of the last record written
+	Time pcp.Timestamp // time of the last record written
+	// Clock is the time in the collector's last answer. Time is later if the collector's clock was set back.
+	Clock pcp.Timestamp
 	// Missed is the number of samples dropped before it, because the one before took
 	// too long.
 	Missed int
@@ -53,7 +55,7 @@ func (r *Recorder) report(t *task, due time.Time, missed int, records int64, err
 	}
 	daily, all := r.plan.daily()
 	r.cfg.Sampled(Sample{
-		Due: due, Done: time.Now(), Time: r.out.last, Missed: missed, Interval: t.Interval,
+		Due: due, Done: time.Now(), Time: r.out.last, Clock: r.clock, Missed: missed, Interval: t.Interval,
 		Records: records, Bytes: r.out.count.bytes + data + meta, Daily: daily, All: all, Err: err,
 	})
 }

@@ -37,8 +37,9 @@ type host struct {
 	j        *janitor.Janitor // during recording
 	fullSaid bool             // reported since the last successful sample
 	s        Status
-	base     int64 // bytes of earlier archives
-	told     bool  // the daily size was reported
+	base     int64         // bytes of earlier archives
+	told     bool          // the daily size was reported
+	clock    time.Duration // Status.Clock as it was reported
 }
 
 func (f *Fleet) newHost(h Host) *host {

@@ -45,6 +45,7 @@ type Status struct {
 	Missed  uint64        // number of samples dropped, since the host was late or lost
 	Lag     time.Duration // delay of the last sample, until it was written
 	MaxLag  time.Duration // longest delay of a sample
+	Clock   time.Duration // how much the host's clock is ahead of ours; 0 if they may agree
 	Bytes   int64         // written so far, to all archives
 	Daily   int64         // bytes of records a day, estimated from the last samples
 
@@ -110,6 +111,11 @@ func (h *host) sampled(s pmlogger.Sample) {
 	if s.Err == nil && s.Records > 0 {
 		h.fullSaid = false
 	}
+	clock := ""
+	if s.Records > 0 {
+		h.s.Clock = ahead(s.Clock.Time(), s.Due, s.Done)
+		clock = h.clockNews()
+	}
 	h.s.Daily = s.Daily
 	tell := s.All && !h.told
 	h.told = h.told || s.All
@@ -120,6 +126,9 @@ func (h *host) sampled(s pmlogger.Sample) {
 		h.f.event(h.Name, "recording again", nil)
 	case was != Lost && now == Lost:
 		h.f.event(h.Name, "lost, will be tried again", s.Err)
+	}
+	if clock != "" {
+		h.f.event(h.Name, clock, nil)
 	}
 	if tell {
 		text := fmt.Sprintf("%d bytes of records a day, as the first samples have it", s.Daily)

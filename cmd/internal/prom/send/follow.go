@@ -39,6 +39,9 @@ const (
 	maxBad = 10_000
 	// closeGap is the longest time between two archives after which series end with a stale marker. After a longer one they have ended anyway.
 	closeGap = 5 * time.Minute
+	// maxAhead is how much samples may be ahead of the clock of this host. Prometheus refuses samples that are an hour older than the newest one
+	// it has, of whatever host: the samples of a host whose clock is a day ahead would stop those of all others.
+	maxAhead = 10 * time.Minute
 	// maxSelector is the size of a selector, which VictoriaMetrics limits to 16 kB.
 	maxSelector = 6 << 10
 )
@@ -57,6 +60,8 @@ type stream struct {
 	path   string // of the file with the state
 	settle time.Duration
 	poll   time.Duration
+	now    func() time.Time
+	early  bool            // samples wait for their time; reported once
 	drain  <-chan struct{} // closed when nothing more is recorded
 
 	client  *remote.Client
@@ -552,8 +557,35 @@ func (s *stream) compare(sent int64) error {
 	return s.back(p)
 }
 
+// ripe waits until the time of samples is not too far ahead.
+func (s *stream) ripe(ctx context.Context, end int64) error {
+	for {
+		ahead := time.UnixMilli(end).Sub(s.now())
+		if ahead <= maxAhead {
+			s.early = false
+			return nil
+		}
+		if !s.early {
+			s.early = true
+			s.n.event(fmt.Sprintf("%s: samples are ahead of the clock of this host by %v; they are sent when their time has come", s.name, ahead.Round(time.Second)), nil)
+		}
+		select {
+		case <-s.drain:
+			return errDrained
+		default:
+		}
+		// In steps, since a clock may be set.
+		if err := pauseOr(ctx, min(ahead-maxAhead, s.poll*lookEvery), s.drain); err != nil {
+			return err
+		}
+	}
+}
+
 // window sends a window.
 func (s *stream) window(ctx context.Context, m *markers, w *window) error {
+	if err := s.ripe(ctx, w.end); err != nil {
+		return err
+	}
 	here := place{Base: s.at.Base, Started: s.at.Started, Sent: w.after}
 	careful := !s.n.isBlind() && (here.compare(s.careful) < 0 || s.doubt)
 	end := here

@@ -1,6 +1,7 @@
 package send
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,6 +235,7 @@ func fields(b []byte, f func(n protowire.Number, v []byte, x uint64)) {
 type grower struct {
 	t    *testing.T
 	dir  string
+	host string // "" means www
 	im   *importer.Importer
 	at   time.Time
 	base string
@@ -248,7 +251,7 @@ func (g *grower) begin() {
 		}
 	}
 	g.base = filepath.Join(g.dir, strconv.FormatInt(g.at.Unix(), 10))
-	im, err := importer.Start(g.base, importer.Options{Host: "www", TimeZone: "UTC"})
+	im, err := importer.Start(g.base, importer.Options{Host: cmp.Or(g.host, "www"), TimeZone: "UTC"})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -471,6 +474,49 @@ func TestFollow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAhead sends an archive of a host whose clock is a day ahead: its samples wait for their time, also in another recorder.
+func TestAhead(t *testing.T) {
+	const day = 24 * time.Hour
+	f := newFake(t)
+	target, err := NewTarget(f.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var later atomic.Int64
+	events := make(chan string, 100)
+	start := func(dir string) *Recorder {
+		r := NewRecorder(Config{
+			Targets: []*Target{target}, Agent: "test", Settle: 10 * time.Millisecond, Poll: 5 * time.Millisecond,
+			Event: func(text string, _ error) { events <- text }, now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
+		})
+		r.Set([]Dir{{Path: dir, Name: "www"}})
+		return r
+	}
+	g := &grower{t: t, dir: t.TempDir(), at: time.Now().Add(day).Truncate(time.Millisecond)}
+	g.begin()
+	g.add(3, "a.b")
+	r := start(g.dir)
+	if text := <-events; !strings.Contains(text, "www: samples are ahead of the clock of this host by 24h0m") {
+		t.Errorf("event %q", text)
+	}
+	if st := r.Status()[0]; st.Lag != 0 || st.Sent != 0 {
+		t.Errorf("status %+v", st)
+	}
+	began := time.Now()
+	r.Drain(time.Minute)
+	if d := time.Since(began); d > 30*time.Second || size(f.contents()) > 0 {
+		t.Errorf("a recorder ends after %v, with %d samples sent", d, size(f.contents()))
+	}
+	r = start(g.dir)
+	<-events
+	g.add(2, "a.b")
+	later.Store(int64(day))
+	await.Until(t, "samples arrive", func() bool { return size(f.contents()) == 15 })
+	want := g.want()
+	r.Drain(time.Second)
+	sendtest.Compare(t, f.contents(), want)
 }
 
 // TestBlind sends to a server that answers no queries.

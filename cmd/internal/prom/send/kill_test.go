@@ -18,7 +18,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -205,6 +207,60 @@ func TestKillPrometheus(t *testing.T) {
 	kill(t, func(addr string) *exec.Cmd {
 		return exec.Command(path, "--config.file="+conf, "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+addr, "--web.enable-remote-write-receiver")
 	}, prometheusValues)
+}
+
+// TestAheadPrometheus has a host whose clock is a day ahead beside another one. Prometheus, which would refuse the samples of the
+// other host afterwards, gets those of the first one when their time has come.
+func TestAheadPrometheus(t *testing.T) {
+	path, err := exec.LookPath("prometheus")
+	if err != nil {
+		t.Skip("SKIPPED: prometheus is not installed (Debian's package prometheus has it)")
+	}
+	t.Parallel()
+	dir, addr := t.TempDir(), sendtest.Address(t)
+	conf := filepath.Join(dir, "p.yml")
+	if err := os.WriteFile(conf, []byte("global: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sendtest.Engine(t, addr, exec.Command(path, "--config.file="+conf, "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+addr, "--web.enable-remote-write-receiver"))
+	target, err := NewTarget("http://" + addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var later atomic.Int64
+	events := make(chan string, 100)
+	r := NewRecorder(Config{
+		Targets: []*Target{target}, Agent: "test", Settle: 10 * time.Millisecond, Poll: 20 * time.Millisecond,
+		Event: func(text string, err error) { events <- fmt.Sprint(text, err) }, now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
+	})
+	now := time.Now().Truncate(time.Millisecond)
+	wrong := &grower{t: t, dir: t.TempDir(), host: "wrong", at: now.Add(24 * time.Hour)}
+	right := &grower{t: t, dir: t.TempDir(), host: "right", at: now.Add(-2 * time.Minute)}
+	for _, g := range []*grower{wrong, right} {
+		g.begin()
+		g.add(3, "a.b")
+	}
+	r.Set([]Dir{{Path: wrong.dir, Name: "wrong"}, {Path: right.dir, Name: "right"}})
+	if text := <-events; !strings.Contains(text, "wrong: samples are ahead") {
+		t.Errorf("event %q", text)
+	}
+	right.add(5, "a.b")
+	sent := func(n uint64) func() bool {
+		return func() bool { return r.Status()[0].Sent >= n }
+	}
+	await.Until(t, "the samples of the other host arrive", sent(8*3))
+	later.Store(int64(24 * time.Hour))
+	await.Until(t, "those of the wrong host arrive", sent(11*3))
+	r.Drain(5 * time.Second)
+	if st := r.Status()[0]; st.Rejected != 0 {
+		t.Errorf("status %+v", st)
+	}
+	for host, n := range map[string]int{"wrong": 9, "right": 24} {
+		q := url.Values{"query": {fmt.Sprintf(`sum(count_over_time(a_b{hostname=%q}[3d]))`, host)}, "time": {strconv.FormatInt(now.Add(25*time.Hour).Unix(), 10)}}
+		if b := fetch(t, "http://"+addr+"/api/v1/query?"+q.Encode()); !bytes.Contains(b, fmt.Appendf(nil, `"%d"]`, n)) {
+			t.Errorf("host %s: want %d samples: %s", host, n, b)
+		}
+	}
 }
 
 // TestKillVictoriaMetrics does the same with VictoriaMetrics, where it is installed:

@@ -35,6 +35,7 @@ type Config struct {
 	// Settle and Poll replace the defaults in tests, if not 0.
 	Settle, Poll time.Duration
 	delays       pacing.Backoff
+	now          func() time.Time
 }
 
 // A Recorder sends the archives of directories to all targets while they are recorded. The archives are its queue: it has a position in them
@@ -63,6 +64,9 @@ func NewRecorder(cfg Config) *Recorder {
 	}
 	if r.cfg.Poll == 0 {
 		r.cfg.Poll = pollEvery
+	}
+	if r.cfg.now == nil {
+		r.cfg.now = time.Now
 	}
 	if r.cfg.delays == (pacing.Backoff{}) {
 		r.cfg.delays = delays
@@ -109,7 +113,7 @@ func (r *Recorder) Set(list []Dir) {
 		for _, n := range r.nodes {
 			s := &stream{
 				n: n, name: d.Name, dir: directory{path: d.Path, host: d.Host}, path: filepath.Join(d.Path, stateName(n, d)),
-				settle: r.cfg.Settle, poll: r.cfg.Poll, drain: drain, hopeful: true, bad: make(map[string]bool),
+				settle: r.cfg.Settle, poll: r.cfg.Poll, now: r.cfg.now, drain: drain, hopeful: true, bad: make(map[string]bool),
 			}
 			r.streams[d] = append(r.streams[d], s)
 			r.wg.Go(func() { s.keep(ctx) })

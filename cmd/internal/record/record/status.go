@@ -67,6 +67,7 @@ type hostStatus struct {
 	Missed  uint64    `json:"missed"`
 	Lag     float64   `json:"lag"` // seconds
 	MaxLag  float64   `json:"maxlag"`
+	Clock   float64   `json:"clock,omitempty"` // seconds by which the clock of the host is ahead
 	Bytes   int64     `json:"bytes"`
 	Daily   int64     `json:"daily"`
 	Errors  uint64    `json:"errors"`
@@ -112,7 +113,7 @@ func writeStatus(path string, list []fleet.Status, remote []send.Status) error {
 	for i, h := range list {
 		w := hostStatus{
 			Name: h.Name, Spec: h.Spec, State: h.State.String(), Archive: h.Archive, Last: h.Written,
-			Samples: h.Samples, Missed: h.Missed, Lag: h.Lag.Seconds(), MaxLag: h.MaxLag.Seconds(),
+			Samples: h.Samples, Missed: h.Missed, Lag: h.Lag.Seconds(), MaxLag: h.MaxLag.Seconds(), Clock: h.Clock.Seconds(),
 			Bytes: h.Bytes, Daily: h.Daily, Errors: h.Errors, ErrTime: h.ErrTime,
 		}
 		if h.Err != nil {
@@ -170,6 +171,11 @@ func (set *settings) showStatus(env *cli.Env) int {
 	for _, h := range s.Hosts {
 		if h.Err != "" && h.State != fleet.Recording.String() {
 			fmt.Fprintf(env.Stdout, "%s, %s ago: %s\n", h.Name, ago(now, h.ErrTime), strings.ReplaceAll(h.Err, "\n", " "))
+		}
+	}
+	for _, h := range s.Hosts {
+		if text := fleet.ClockText(time.Duration(h.Clock * float64(time.Second))); text != "" {
+			fmt.Fprintf(env.Stdout, "%s: %s\n", h.Name, text)
 		}
 	}
 	if len(s.RemoteWrite) > 0 {
