@@ -1,8 +1,11 @@
 // Package objects reads archives from object storage and web servers: s3://BUCKET/DIR/ARCHIVE, https:// and
-// http:// addresses.
+// http:// addresses. It also writes to object storage and to directories that several machines share.
 //
 //	objects.Register(os.Getenv)
 //	a, err := archive.Open("s3://archives/www/20261124")
+//
+//	d, err := objects.OpenDir("s3://archives/www", os.Getenv)
+//	sums, err := d.Upload(ctx, "20261124.0.zst", file)
 //
 // A file is read in blocks, as far as it is needed, several at once if it is read in order. Blocks are kept on disk,
 // with a bound on their total size, under the version of the file, so that a file that was replaced is read again.

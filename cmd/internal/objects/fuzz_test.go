@@ -3,6 +3,7 @@ package objects
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,6 +25,30 @@ func FuzzListing(f *testing.F) {
 			if i.name == "" || i.name == "." || i.name == ".." || strings.Contains(i.name, "/") {
 				t.Errorf("the listing has %q", i.name)
 			}
+		}
+	})
+}
+
+// FuzzUploads reads answers to requests about uploads. Identifiers are never empty.
+func FuzzUploads(f *testing.F) {
+	for _, text := range []string{
+		`<InitiateMultipartUploadResult><Bucket>b</Bucket><Key>k</Key><UploadId>1</UploadId></InitiateMultipartUploadResult>`,
+		`<ListMultipartUploadsResult><Upload><Key>k</Key><UploadId>1</UploadId></Upload><Upload><Key>kk</Key><UploadId>2</UploadId></Upload></ListMultipartUploadsResult>`,
+		`<ListMultipartUploadsResult><Upload><Key>k</Key></Upload></ListMultipartUploadsResult>`,
+		`<Error><Code>InternalError</Code><Message>again</Message></Error>`,
+		`<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if id, err := startedUpload(b); err == nil && id == "" {
+			t.Error("an upload without an identifier")
+		}
+		if ids, _ := uploadsOf(b, "k"); slices.Contains(ids, "") {
+			t.Error("a listed upload without an identifier")
+		}
+		if text := s3Message(b); len(text) > 1<<12 {
+			t.Errorf("a message of %d bytes", len(text))
 		}
 	})
 }

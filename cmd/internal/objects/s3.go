@@ -3,6 +3,7 @@ package objects
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 // emptySHA is the SHA-256 of a request without a body.
 const emptySHA = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// s3 reads from stores with the protocol of Amazon S3.
+// s3 reads from and writes to stores with the protocol of Amazon S3.
 type s3 struct {
 	client   *http.Client
 	endpoint *url.URL // nil for Amazon
@@ -121,8 +122,8 @@ func (s *s3) parse(address string) (bucket, key string, err error) {
 	return bucket, key, nil
 }
 
-// do makes a signed request.
-func (s *s3) do(ctx context.Context, method, bucket, key string, query url.Values, set func(http.Header)) (*http.Response, error) {
+// do makes a signed request, with a body if it is not nil.
+func (s *s3) do(ctx context.Context, method, bucket, key string, query url.Values, set func(http.Header), body *payload) (*http.Response, error) {
 	u := url.URL{Scheme: "https", Host: bucket + ".s3." + s.region + ".amazonaws.com", Path: "/" + key}
 	switch {
 	case s.endpoint != nil:
@@ -140,9 +141,14 @@ func (s *s3) do(ctx context.Context, method, bucket, key string, query url.Value
 		if set != nil {
 			set(req.Header)
 		}
+		sha := emptySHA
+		if body != nil {
+			body.put(req)
+			sha = hex.EncodeToString(body.sum.sha[:])
+		}
 		if s.creds.AccessKeyID != "" {
-			req.Header.Set("X-Amz-Content-Sha256", emptySHA)
-			err = s.signer.SignHTTP(ctx, s.creds, req, emptySHA, "s3", s.region, time.Now())
+			req.Header.Set("X-Amz-Content-Sha256", sha)
+			err = s.signer.SignHTTP(ctx, s.creds, req, sha, "s3", s.region, time.Now())
 		}
 		return req, err
 	})
@@ -168,7 +174,7 @@ func (s *s3) head(ctx context.Context, address string) (*info, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.do(ctx, http.MethodHead, bucket, key, nil, nil)
+	resp, err := s.do(ctx, http.MethodHead, bucket, key, nil, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +209,7 @@ func (s *s3) list(ctx context.Context, dir string) ([]*info, error) {
 	query := url.Values{"list-type": {"2"}, "delimiter": {"/"}, "prefix": {prefix}, "encoding-type": {"url"}}
 	var list []*info
 	for {
-		resp, err := s.do(ctx, http.MethodGet, bucket, "", query, nil)
+		resp, err := s.do(ctx, http.MethodGet, bucket, "", query, nil, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -273,7 +279,7 @@ func (s *s3) get(ctx context.Context, address, version string, off, n int64) (io
 		if version != "" {
 			h.Set("If-Match", version)
 		}
-	})
+	}, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -290,9 +296,17 @@ func (s *s3) get(ctx context.Context, address, version string, off, n int64) (io
 
 // s3Message returns the code and the message of an error of S3, "" for other bodies.
 func s3Message(body []byte) string {
-	var e struct{ Code, Message string }
-	if xml.Unmarshal(body, &e) != nil || e.Code == "" {
-		return ""
+	code, message := s3Error(body)
+	return strings.TrimSuffix(fmt.Sprintf("%.200s: %.500s", code, message), ": ")
+}
+
+func s3Error(body []byte) (code, message string) {
+	var e struct {
+		XMLName       xml.Name
+		Code, Message string
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%.200s: %.500s", e.Code, e.Message), ": ")
+	if xml.Unmarshal(body, &e) != nil || e.XMLName.Local != "Error" {
+		return "", ""
+	}
+	return e.Code, e.Message
 }

@@ -307,6 +307,7 @@ func plain(err error) error {
 // A statusError is an answer other than success.
 type statusError struct {
 	status int
+	code   string // of S3
 	text   string // of the server
 	after  time.Duration
 }
@@ -344,6 +345,7 @@ func failure(resp *http.Response) error {
 		e.after = time.Duration(min(s, 3600)) * time.Second
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	e.code, _ = s3Error(body)
 	e.text = s3Message(body)
 	return e
 }

@@ -78,6 +78,8 @@ var floors = map[string]int{
 
 	"cmd/internal/daemon/controlfile": 1,
 
+	"cmd/internal/objects/objectstest": 9, // servers for tests
+
 	"cmd/internal/pmlogger/rendezvous": 0, // a hash
 
 	"internal/zstdframes": 0, // a format of files
@@ -149,6 +151,8 @@ var neighbours = map[string]string{
 	"cmd/internal/rules/ie -> cmd/internal/rules/alerts": "where the receivers of alerts are",
 
 	"cmd/internal/screen/atop/internal/ -> cmd/internal/screen/atop/internal/": "samples, and figures in few columns, are what all its outputs are made of",
+
+	"cmd/internal/objects -> cmd/internal/daemon/fsdir": "names in a shared directory survive a crash",
 
 	"config -> internal/version": "the version is a feature",
 	"options -> pmcd/conf":       "the agents of local contexts are those of the collector",
