@@ -11,4 +11,7 @@
 // label. A push asks for the newest markers first, and again when it is not clear whether a request arrived. Windows and
 // requests depend only on the archive and on the time where they begin, so a push that was interrupted within a window
 // makes the same requests again, without those that were sent.
+//
+// A description, pcp_series, gives readers what the names and labels of Prometheus do not have. It has a sample at the first values of a
+// metric in an archive, and in each hour.
 package send

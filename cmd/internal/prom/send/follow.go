@@ -695,7 +695,9 @@ func (s *stream) divide(list []remote.Series) (good, bad []remote.Series) {
 
 func countSamples(list []remote.Series) (n int) {
 	for i := range list {
-		n += len(list[i].Samples)
+		if !described(&list[i]) {
+			n += len(list[i].Samples)
+		}
 	}
 	return n
 }

@@ -552,7 +552,7 @@ func TestRemoved(t *testing.T) {
 	events := make(chan string, 100)
 	event := func(text string, _ error) { events <- text }
 	r := testRecorder(f, g.dir, event)
-	await.Until(t, "samples arrive", func() bool { return size(f.contents()) == 9 })
+	await.Until(t, "samples arrive", func() bool { return size(f.contents().Data()) == 9 })
 	r.Drain(time.Second)
 	first := g.base
 	st, ok, err := readState(filepath.Join(g.dir, stateName(r.nodes[0], Dir{})))
@@ -572,7 +572,7 @@ func TestRemoved(t *testing.T) {
 		}
 	}
 	r = testRecorder(f, g.dir, event)
-	await.Until(t, "samples arrive", func() bool { return size(f.contents()) == 15 })
+	await.Until(t, "samples arrive", func() bool { return size(f.contents().Data()) == 15 })
 	if err := g.im.End(); err != nil {
 		t.Fatal(err)
 	}
@@ -604,11 +604,11 @@ func TestShards(t *testing.T) {
 	r := NewRecorder(Config{Targets: []*Target{target}, Settle: time.Millisecond, Poll: 5 * time.Millisecond, Event: func(string, error) {}})
 	r.Set([]Dir{{Path: g.dir, Name: "www"}})
 	time.Sleep(50 * time.Millisecond)
-	want := g.want()
+	want := g.want().Data()
 	r.Drain(5 * time.Second)
 	got := make(map[string]int)
 	for i, f := range fakes {
-		c := f.contents()
+		c := f.contents().Data()
 		if len(c) == 0 || len(c) == 9 {
 			t.Errorf("server %d has %d series", i, len(c))
 		}

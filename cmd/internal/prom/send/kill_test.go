@@ -356,6 +356,7 @@ func kill(t *testing.T, start func(addr string) *exec.Cmd, read func(*testing.T,
 		r.read(t.Context(), new(window)) // a part of a record may be at the end
 		a.Close()
 	}
+	want = want.Data()
 	var got sendtest.Contents
 	await.Until(t, "the engine shows all", func() bool {
 		got = read(t, addr)

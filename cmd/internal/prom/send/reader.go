@@ -43,6 +43,8 @@ type reader struct {
 	fresh func(*archive.Record) (bool, error)
 	more  func(context.Context, error) (bool, error)
 
+	described descriptions
+
 	seed maphash.Seed
 	sent map[uint64]bool // hashes of the keys of all series
 
@@ -73,6 +75,10 @@ type metric struct {
 	version  int              // of its labels and names
 	list     []*member        // the instances of the last set, in its order
 	all      map[int32]*member
+
+	about     []description // of each of its names
+	described bool          // in the hour
+	hour      int64
 
 	histogram []*remote.Family // of the buckets and the count, if it may be a histogram
 	buckets   *buckets         // nil if the instances are not buckets
@@ -127,6 +133,7 @@ func (r *reader) updated() {
 	r.readEpochs()
 	r.epoch = min(r.epoch, len(r.epochs))
 	r.all = nil
+	r.described.stale = true
 	if r.unknown {
 		r.unknown = false
 		clear(r.plans[:])
@@ -238,13 +245,13 @@ func (r *reader) flush() error {
 		return nil
 	}
 	for _, s := range w.list {
-		if !s.sent {
+		if !s.sent && !s.about {
 			s.sent = true
 			r.sent[maphash.String(r.seed, s.key)] = true // an instance may come back
 		}
 	}
 	r.sum.series = len(r.sent)
-	r.sum.samples += len(w.samples)
+	r.sum.samples += len(w.samples) - w.about
 	end := w.end
 	next, err := r.out(w)
 	if err != nil {
@@ -349,6 +356,9 @@ func (r *reader) set(m *metric, rec *archive.Record, set *archive.Set, at int64)
 	}
 	if m.buckets != nil {
 		r.putHistogram(m.buckets, at)
+	}
+	if len(m.list) > 0 {
+		r.describe(m, at)
 	}
 }
 
@@ -652,6 +662,7 @@ func (r *reader) metric(id pcp.PMID) *metric {
 		}
 		r.taken[f.Name] = true
 		m.families = append(m.families, f)
+		m.about = append(m.about, description{name: name})
 	}
 	if len(m.families) == 0 {
 		return nil

@@ -25,6 +25,7 @@ type series struct {
 	any    bool   // it has a last sample
 	dead   bool   // its end is marked
 	sent   bool   // it was in a window
+	about  bool   // it describes a metric, and is not counted
 	window *window
 	entry  uint32 // number in that window
 }
@@ -39,6 +40,7 @@ type window struct {
 	counts  []int32
 	entries []uint32 // of each sample
 	samples []remote.Sample
+	about   int // samples of descriptions
 	full    bool
 
 	room  []remote.Sample
@@ -51,7 +53,7 @@ const noTime = -1 << 62
 // A part is the series of one request.
 type part struct {
 	list    []remote.Series
-	samples int
+	samples int // without those of descriptions
 }
 
 // reset makes the window empty.
@@ -59,7 +61,7 @@ func (w *window) reset(after int64) {
 	for _, s := range w.list {
 		s.window = nil
 	}
-	w.after, w.end, w.first, w.full = after, noTime, noTime, false
+	w.after, w.end, w.first, w.about, w.full = after, noTime, noTime, 0, false
 	clear(w.list)
 	w.list, w.counts, w.entries, w.samples = w.list[:0], w.counts[:0], w.entries[:0], w.samples[:0]
 }
@@ -74,6 +76,9 @@ func (w *window) add(s *series, at int64, bits uint64) {
 	n := &w.counts[s.entry]
 	if *n++; *n >= maxSamples {
 		w.full = true
+	}
+	if s.about {
+		w.about++
 	}
 	w.entries = append(w.entries, s.entry)
 	w.samples = append(w.samples, remote.Sample{Time: at, Bits: bits})
@@ -102,18 +107,22 @@ func (w *window) split() []part {
 	}
 	w.parts = w.parts[:0]
 	var p part
-	bytes := 0
+	bytes, about := 0, 0
 	for i, s := range w.list {
 		n := int(w.counts[i])
 		size := s.bytes + n*sampleBytes
-		if len(p.list) > 0 && (p.samples+n > partSamples || bytes+size > partBytes) {
+		if len(p.list) > 0 && (p.samples+about+n > partSamples || bytes+size > partBytes) {
 			w.parts = append(w.parts, p)
-			p, bytes = part{}, 0
+			p, bytes, about = part{}, 0, 0
 		}
 		one := s.Series
 		one.Samples = room[int(at[i])-n : at[i] : at[i]]
 		p.list = append(p.list, one)
-		p.samples += n
+		if s.about {
+			about += n
+		} else {
+			p.samples += n
+		}
 		bytes += size
 	}
 	if len(p.list) > 0 {

@@ -1,0 +1,120 @@
+package send
+
+import (
+	"encoding/hex"
+	"unicode/utf8"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/catalog"
+	"github.com/go-pcp/pcp/cmd/internal/prom/names"
+	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
+)
+
+// maxDescribed limits a label of a description in bytes. VictoriaMetrics drops series with labels of more than 4096 bytes.
+const maxDescribed = 4000
+
+// describeEvery is the time in milliseconds between samples of a description.
+const describeEvery = 3600_000
+
+// descriptions makes the series that describe metrics, with what names and labels of Prometheus do not have: the name and descriptor
+// in PCP, all labels, and the identifiers of the series and its source.
+type descriptions struct {
+	metrics map[string]*catalog.Metric // by name
+	source  string
+	read    bool // they are those of the archive
+	stale   bool // the archive has further metadata
+}
+
+// A description is the series that describes a metric with one of its names.
+type description struct {
+	name   string          // in PCP
+	of     *catalog.Metric // for which series was made
+	series *series         // nil: nothing is sent
+}
+
+// lookup returns a metric of the catalog, or nil.
+func (d *descriptions) lookup(r *reader, name string, due bool) *catalog.Metric {
+	m := d.metrics[name]
+	if d.read && !(d.stale && (m == nil || due)) {
+		return m
+	}
+	d.read, d.stale = true, false
+	c, err := catalog.Read(r.a)
+	if err != nil {
+		return m // nor do readers of the archive's series accept it
+	}
+	d.source = c.Source.String()
+	d.metrics = make(map[string]*catalog.Metric, len(c.Metrics))
+	for i := range c.Metrics {
+		d.metrics[c.Metrics[i].Name] = &c.Metrics[i]
+	}
+	return d.metrics[name]
+}
+
+// describe adds samples of a metric's descriptions: at its first values in the archive and in each hour.
+func (r *reader) describe(m *metric, at int64) {
+	hour := at / describeEvery
+	if m.described && m.hour == hour {
+		return
+	}
+	m.described, m.hour = true, hour
+	for i := range m.about {
+		d := &m.about[i]
+		of := r.described.lookup(r, d.name, true)
+		if of != nil && (d.of == nil || d.of.ID != of.ID || d.of.Labels.JSON != of.Labels.JSON) {
+			d.series = r.description(of)
+		}
+		d.of = of
+		s := d.series
+		if of == nil || s == nil || s.any && at <= s.last {
+			continue
+		}
+		s.last, s.any = at, true
+		if !r.warm {
+			r.w.add(s, at, remote.Number(1))
+		}
+	}
+}
+
+// description returns the series that describes a metric, nil if it cannot be sent.
+func (r *reader) description(m *catalog.Metric) *series {
+	flags := make([]byte, 0, len(m.Labels.Index))
+	for l := range m.Labels.All() {
+		flags = append(flags, byte(l.Flags))
+	}
+	var labels []remote.Label
+	for _, l := range []remote.Label{
+		{Name: nameLabel, Value: names.Series},
+		{Name: names.SeriesFlags, Value: hex.EncodeToString(flags)},
+		{Name: names.SeriesHost, Value: r.a.Label().Host},
+		{Name: names.SeriesLabels, Value: m.Labels.JSON},
+		{Name: names.SeriesMetric, Value: m.Name},
+		{Name: names.SeriesPMID, Value: m.Desc.PMID.String()},
+		{Name: names.SeriesSem, Value: m.Desc.Sem.String()},
+		{Name: names.SeriesID, Value: m.ID.String()},
+		{Name: names.SeriesSource, Value: r.described.source},
+		{Name: names.SeriesType, Value: m.Desc.Type.String()},
+		{Name: names.SeriesUnits, Value: m.Desc.Units.String()},
+	} {
+		if l.Value != "" {
+			labels = append(labels, l)
+		}
+	}
+	if m.Desc.InDom != pcp.InDomNull {
+		labels = append(labels, remote.Label{Name: names.SeriesInDom, Value: m.Desc.InDom.String()}, remote.Label{Name: names.SeriesWithin, Value: m.Within})
+	}
+	for _, l := range labels {
+		if len(l.Value) > maxDescribed || !utf8.ValidString(l.Value) {
+			return nil
+		}
+	}
+	labels, key, ok := r.filter.series(labels)
+	if !ok {
+		return nil
+	}
+	f := &remote.Family{Name: nameOf(labels), Help: "1 for a metric of PCP that is sent, with its description"}
+	return &series{Series: remote.Series{Labels: labels, Family: f}, key: key, bytes: len(key) + labelBytes*len(labels), about: true}
+}
+
+// described reports whether a series describes a metric.
+func described(s *remote.Series) bool { return nameOf(s.Labels) == names.Series }
