@@ -195,6 +195,8 @@ var neighbours = map[string]string{
 	"cmd/internal/pmproxy/seriesapi -> cmd/internal/pmproxy/series/query":  "requests have queries and time windows",
 	"cmd/internal/pmproxy/search -> cmd/internal/pmproxy/internal/rest":    "requests and answers look alike everywhere",
 	"cmd/internal/pmproxy/logger -> cmd/internal/pmproxy/internal/rest":    "requests and answers look alike everywhere",
+	"cmd/internal/pmproxy/fleet -> cmd/internal/pmproxy/internal/rest":     "requests and answers look alike everywhere",
+	"cmd/internal/pmproxy/fleet -> cmd/internal/pmproxy/series":            "its hosts are those of a store",
 
 	"cmd/internal/pmproxy/series/query -> cmd/internal/pmproxy/series": "queries are answered from a store",
 
