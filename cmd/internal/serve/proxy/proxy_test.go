@@ -122,6 +122,12 @@ func TestServe(t *testing.T) {
 	if status, body := get(t, url+"/api/v1/query?query=1%2B1&time=5"); status != 200 || body != `{"status":"success","data":{"resultType":"scalar","result":[5,"2"]}}` {
 		t.Errorf("PromQL: %d %q", status, body)
 	}
+	if status, body := get(t, url+"/fleet/hosts?count"); status != 200 || body != "{\"count\":0,\"success\":true}\r\n" {
+		t.Errorf("hosts: %d %q", status, body)
+	}
+	if status, body := get(t, url+"/fleet/hosts"); status != 200 || !strings.Contains(body, `"hosts":[],`) {
+		t.Errorf("no hosts: %d %q", status, body)
+	}
 	// Without a collector there is a warning.
 	if status, body := get(t, url+"/api/v1/query?query=kernel_all_load"); status != 200 || !strings.Contains(body, `"result":[],`) && !strings.Contains(body, `"result":[]},"warnings":[`) {
 		t.Errorf("PromQL without a collector: %d %q", status, body)

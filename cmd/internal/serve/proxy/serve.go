@@ -22,6 +22,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/conf"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/logger"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/search"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
@@ -301,10 +302,18 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		return new(pmapi.Dialer).Dial(ctx, cmp.Or(set.host, webapi.DefaultHost))
 	}})
 	h.closers = append(h.closers, live)
-	prom := promapi.New(promapi.Config{Store: promstore.New(seen, promstore.Config{}), Live: live, Log: log})
+	data := promstore.New(seen, promstore.Config{})
+	prom := promapi.New(promapi.Config{Store: data, Live: live, Log: log})
 	h.byPrefix["/api/v1/"] = loaded{prom, newest}
+	engine := promstore.NewEngine(promstore.EngineConfig{Concurrent: fleetQueries})
+	hosts := fleet.New(fleet.Config{Source: fleet.Queries(engine, promstore.Both(data, live)), Hosts: fleet.HostsOf(seen), Log: log})
+	h.closers = append(h.closers, hosts)
+	h.byPrefix["/fleet/"] = loaded{hosts.Handler(fleet.View{Recording: true}), newest}
 	return nil
 }
+
+// fleetQueries is the number of queries over all hosts that are evaluated at once.
+const fleetQueries = 2
 
 // excluded returns a function that reports whether a metric is left out.
 func excluded(file *conf.File) func(series.Metric) bool {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
@@ -144,19 +145,35 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 		prom.Live = live(hostOf(set, collector))
 	}
 	ownProm := promapi.Config{Store: promstore.New(store, promstore.Config{}), Live: live("unix:" + set.socket), Rules: set.promRules, Alerts: set.promAlerts, Log: p.log}
+	hosts, ownHosts := p.openFleet(store, prom, ownProm)
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
-			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": promapi.New(prom), "/alerts": handler, "/": handler,
+			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": promapi.New(prom), "/fleet/": hosts, "/alerts": handler, "/": handler,
 		},
 		PageToken: p.token,
 		Private: map[string]http.Handler{
-			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": promapi.New(ownProm), "/alerts": http.HandlerFunc(set.serveAlerts),
+			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": promapi.New(ownProm), "/fleet/": ownHosts, "/alerts": http.HandlerFunc(set.serveAlerts),
 		},
 		NoPCP: true, SameOrigin: true,
 		Log: p.log,
 	})
 	return err
+}
+
+// openFleet makes the handlers for all hosts: for anybody, and for the user with the token. They have one table, which has only values
+// that anybody may see.
+func (p *page) openFleet(store series.Store, prom, ownProm promapi.Config) (anybody, own http.Handler) {
+	engine := promstore.NewEngine(promstore.EngineConfig{Concurrent: 2})
+	source := func(cfg promapi.Config) fleet.Source {
+		if cfg.Live == nil {
+			return fleet.Queries(engine, cfg.Store)
+		}
+		return fleet.Queries(engine, promstore.Both(cfg.Store, cfg.Live))
+	}
+	f := fleet.New(fleet.Config{Source: source(prom), Hosts: fleet.HostsOf(store), Log: p.log})
+	p.closers = append([]io.Closer{f}, p.closers...) // before the connections that it uses
+	return f.Handler(fleet.View{}), f.Handler(fleet.View{Source: source(ownProm), Recording: true})
 }
 
 // noProxies returns settings without the environment: proxies are for other clients.

@@ -149,6 +149,22 @@ func TestPageSeries(t *testing.T) {
 		if got := get("api/v1/metadata?metric=kernel_all_load", ""); !strings.Contains(got, `{"kernel_all_load":[{"type":"gauge","help":"Average number of tasks`) {
 			t.Errorf("metadata: %s", got)
 		}
+		// The hosts of both archives, and the same metrics on them.
+		if got, want := get("fleet/hosts?count", ""), "{\"count\":1,\"success\":true}\r\n"; got != want {
+			t.Errorf("the number of hosts: %q, want %q", got, want)
+		}
+		if got := get("fleet/hosts?end=1700000060", ""); !strings.Contains(got, `"hosts":["h"]`) {
+			t.Errorf("the hosts: %s", got)
+		}
+		if got := get("fleet/heat?metric=hinv.ncpu&end=1700000060", ""); !strings.Contains(got, `"hosts":["h"],"low":[7]`) {
+			t.Errorf("a heat map: %s", got)
+		}
+		if got := get("fleet/heat?metric=proc.nprocs&end=1700000060", ""); !strings.Contains(got, `"hosts":[],`) {
+			t.Errorf("a heat map shows processes to others: %s", got)
+		}
+		if got := get("fleet/heat?metric=proc.nprocs&end=1700000060", token); !strings.Contains(got, `"hosts":["h"],"low":[7]`) {
+			t.Errorf("a heat map hides processes from the user: %s", got)
+		}
 	}
 	out, stop := start(t, vars, args...)
 	page, token = pageAndToken(t, out)
