@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,35 +23,19 @@ import (
 
 // TestPrometheus pushes an archive into Debian's Prometheus, with a pusher that is killed again and again, and compares all samples.
 func TestPrometheus(t *testing.T) {
-	path, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Skip("SKIPPED: prometheus is not installed (Debian's package prometheus has it)")
-	}
+	server := sendtest.Prometheus(t)
 	t.Parallel()
-	dir := t.TempDir()
-	conf := filepath.Join(dir, "p.yml")
-	if err := os.WriteFile(conf, []byte("global: {}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	addr := sendtest.Address(t)
-	sendtest.Engine(t, addr, exec.Command(path, "--config.file="+conf, "--storage.tsdb.path="+dir+"/data", "--storage.tsdb.retention.time=100y",
-		"--web.listen-address="+addr, "--web.enable-remote-write-receiver"))
-	kills(t, addr, sendtest.FromPrometheus)
+	kills(t, server.Addr, sendtest.FromPrometheus)
 }
 
-// TestVictoriaMetrics does the same with VictoriaMetrics, where it is installed:
-//
-//	go install github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics@v1.151.0
+// TestVictoriaMetrics does the same with VictoriaMetrics, where it is installed.
 func TestVictoriaMetrics(t *testing.T) {
-	path, err := exec.LookPath("victoria-metrics")
-	if err != nil {
-		t.Log("victoria-metrics is not installed: nothing is tested with it")
+	server := sendtest.Victoria(t)
+	if server == nil {
 		return
 	}
 	t.Parallel()
-	addr := sendtest.Address(t)
-	sendtest.Engine(t, addr, exec.Command(path, "-storageDataPath="+t.TempDir(), "-httpListenAddr="+addr, "-retentionPeriod=100y"))
-	kills(t, addr, sendtest.FromVictoria)
+	kills(t, server.Addr, sendtest.FromVictoria)
 }
 
 // kills pushes an archive with a pusher that is killed at random moments, the last time not. Each sample must then be in the server once.

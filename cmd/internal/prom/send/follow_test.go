@@ -461,7 +461,7 @@ func TestFollow(t *testing.T) {
 					}
 				}
 			}
-			sendtest.Compare(t, f.contents(), want)
+			sendtest.Exact(t, f.contents(), want)
 			st := r.Status()[0]
 			if test.rejected != (st.Rejected > 0) || st.Lost != 0 || st.Err != "" || st.Lag != 0 || st.Sent == 0 {
 				t.Errorf("status: %+v", st)
@@ -552,7 +552,7 @@ func TestRemoved(t *testing.T) {
 	events := make(chan string, 100)
 	event := func(text string, _ error) { events <- text }
 	r := testRecorder(f, g.dir, event)
-	await.Until(t, "samples arrive", func() bool { return size(f.contents().Data()) == 9 })
+	await.Until(t, "samples arrive", func() bool { return size(f.contents()) == 9 })
 	r.Drain(time.Second)
 	first := g.base
 	st, ok, err := readState(filepath.Join(g.dir, stateName(r.nodes[0], Dir{})))
@@ -572,7 +572,7 @@ func TestRemoved(t *testing.T) {
 		}
 	}
 	r = testRecorder(f, g.dir, event)
-	await.Until(t, "samples arrive", func() bool { return size(f.contents().Data()) == 15 })
+	await.Until(t, "samples arrive", func() bool { return size(f.contents()) == 15 })
 	if err := g.im.End(); err != nil {
 		t.Fatal(err)
 	}

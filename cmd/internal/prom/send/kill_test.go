@@ -194,35 +194,13 @@ func (l *link) cut() {
 	l.all = nil
 }
 
-func TestKillPrometheus(t *testing.T) {
-	path, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Skip("SKIPPED: prometheus is not installed (Debian's package prometheus has it)")
-	}
-	dir := t.TempDir()
-	conf := filepath.Join(dir, "p.yml")
-	if err := os.WriteFile(conf, []byte("global: {}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kill(t, func(addr string) *exec.Cmd {
-		return exec.Command(path, "--config.file="+conf, "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+addr, "--web.enable-remote-write-receiver")
-	}, prometheusValues)
-}
+func TestKillPrometheus(t *testing.T) { kill(t, sendtest.Prometheus(t), prometheusValues) }
 
 // TestAheadPrometheus has a host whose clock is a day ahead beside another one. Prometheus, which would refuse the samples of the
 // other host afterwards, gets those of the first one when their time has come.
 func TestAheadPrometheus(t *testing.T) {
-	path, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Skip("SKIPPED: prometheus is not installed (Debian's package prometheus has it)")
-	}
+	addr := sendtest.Prometheus(t).Addr
 	t.Parallel()
-	dir, addr := t.TempDir(), sendtest.Address(t)
-	conf := filepath.Join(dir, "p.yml")
-	if err := os.WriteFile(conf, []byte("global: {}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sendtest.Engine(t, addr, exec.Command(path, "--config.file="+conf, "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+addr, "--web.enable-remote-write-receiver"))
 	target, err := NewTarget("http://" + addr)
 	if err != nil {
 		t.Fatal(err)
@@ -263,28 +241,19 @@ func TestAheadPrometheus(t *testing.T) {
 	}
 }
 
-// TestKillVictoriaMetrics does the same with VictoriaMetrics, where it is installed:
-//
-//	go install github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics@v1.151.0
+// TestKillVictoriaMetrics does the same with VictoriaMetrics, where it is installed.
 func TestKillVictoriaMetrics(t *testing.T) {
-	path, err := exec.LookPath("victoria-metrics")
-	if err != nil {
-		t.Log("victoria-metrics is not installed: nothing is tested with it")
-		return
+	if server := sendtest.Victoria(t); server != nil {
+		kill(t, server, victoriaValues)
 	}
-	dir := t.TempDir()
-	kill(t, func(addr string) *exec.Cmd {
-		return exec.Command(path, "-storageDataPath="+dir, "-httpListenAddr="+addr, "-retentionPeriod=100y")
-	}, victoriaValues)
 }
 
 // kill kills the recorder, the engine and the link at random moments. Each sample of the archives must then be in the engine once.
-func kill(t *testing.T, start func(addr string) *exec.Cmd, read func(*testing.T, string) sendtest.Contents) {
+func kill(t *testing.T, engine *sendtest.Server, read func(*testing.T, string) sendtest.Contents) {
 	t.Parallel()
 	seed := longtest.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
-	dir, addr := t.TempDir(), sendtest.Address(t)
-	engine := sendtest.Engine(t, addr, start(addr))
+	dir, addr := t.TempDir(), engine.Addr
 	l := newLink(t, addr)
 	log := new(bytes.Buffer)
 	run := func() *exec.Cmd {
@@ -316,10 +285,9 @@ func kill(t *testing.T, start func(addr string) *exec.Cmd, read func(*testing.T,
 			cmd.Wait()
 			cmd = run()
 		case 1:
-			engine.Process.Kill()
-			engine.Wait()
+			engine.Kill()
 			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
-			engine = sendtest.Engine(t, addr, start(addr))
+			engine.Start()
 		case 2:
 			l.cut()
 		}
@@ -375,8 +343,9 @@ func kill(t *testing.T, start func(addr string) *exec.Cmd, read func(*testing.T,
 	}
 }
 
+// size counts samples, without those of descriptions.
 func size(c sendtest.Contents) (n int) {
-	for _, list := range c {
+	for _, list := range c.Data() {
 		n += len(list)
 	}
 	return n

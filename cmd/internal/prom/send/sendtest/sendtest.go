@@ -116,7 +116,12 @@ func (c Contents) Data() Contents {
 // Compare compares all samples, except those of series that describe metrics.
 func Compare(t *testing.T, got, want Contents) {
 	t.Helper()
-	got, want = got.Data(), want.Data()
+	Exact(t, got.Data(), want.Data())
+}
+
+// Exact compares all samples.
+func Exact(t *testing.T, got, want Contents) {
+	t.Helper()
 	for key, list := range want {
 		if !reflect.DeepEqual(got[key], list) {
 			t.Errorf("%s: %d samples, want %d:\n%.400v\n%.400v", key, len(got[key]), len(list), got[key], list)
