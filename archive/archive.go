@@ -104,7 +104,11 @@ func (a *Archive) find(o Options, path string) (parts, error) {
 	}
 	readDir := o.readDir
 	if readDir == nil {
-		readDir = storage.ReadDir
+		prefix := base
+		if b, _, ok := BaseName(base); ok {
+			prefix = b
+		}
+		readDir = func(dir string) ([]fs.DirEntry, error) { return storage.ReadDirPrefix(dir, prefix) }
 	}
 	var p parts
 	entries, err := readDir(dir)

@@ -31,6 +31,13 @@ type Store interface {
 	ReadDir(address string) ([]fs.DirEntry, error)
 }
 
+// A Prefixer is a Store that can list a part of a directory with less effort than the whole.
+type Prefixer interface {
+	// ReadDirPrefix lists the files and directories whose names begin with a prefix, sorted by name. If there are none, the
+	// list is empty.
+	ReadDirPrefix(address, prefix string) ([]fs.DirEntry, error)
+}
+
 var schemes struct {
 	sync.RWMutex
 	m map[string]func() Store
@@ -86,6 +93,17 @@ func ReadDir(name string) ([]fs.DirEntry, error) {
 		return s.ReadDir(name)
 	}
 	return os.ReadDir(name)
+}
+
+// ReadDirPrefix lists the files and directories whose names begin with a prefix. Where that is not less effort than [ReadDir],
+// it lists all of the directory.
+func ReadDirPrefix(name, prefix string) ([]fs.DirEntry, error) {
+	if s, ok := Of(name); ok {
+		if p, ok := s.(Prefixer); ok {
+			return p.ReadDirPrefix(name, prefix)
+		}
+	}
+	return ReadDir(name)
 }
 
 // Join is [filepath.Join] of a directory and names below it, also for addresses.

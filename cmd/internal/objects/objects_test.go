@@ -174,6 +174,51 @@ func TestFewRequests(t *testing.T) {
 	}
 }
 
+// TestPrefix checks that the files of one archive are found without a listing of the whole directory, and that a listing serves for
+// all names that it covers.
+func TestPrefix(t *testing.T) {
+	files := map[string][]byte{"h/20260101.meta": {1}, "h/20260101.0": {2}, "h/20260102/x": {3}}
+	for i := range 2500 {
+		files[fmt.Sprintf("h/2025%04d.meta", i)] = []byte{4}
+	}
+	_, requests := s3Server(t, files, nil)
+	for _, c := range []struct {
+		name string
+		size int64 // -1 if it does not exist
+		more int64 // requests
+	}{
+		{"20260101.meta", 1, 1},
+		{"20260101.meta", 1, 0},
+		{"20260101.meta.xz", -1, 0},
+		{"20260101.0", 1, 1},
+		{"20260102", 0, 1},
+		{"20260103.0", -1, 1},
+	} {
+		before := requests.Load()
+		i, err := storage.Stat("s3://archives/h/" + c.name)
+		if n := requests.Load() - before; n != c.more {
+			t.Errorf("%s: %d requests, want %d", c.name, n, c.more)
+		}
+		if (err != nil) != (c.size < 0) || err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && i.Size() != c.size {
+			t.Errorf("%s: %v, %v", c.name, i, err)
+		}
+	}
+	list, err := storage.ReadDirPrefix("s3://archives/h", "2026010")
+	if err != nil || len(list) != 3 || list[2].Name() != "20260102" {
+		t.Errorf("%v, %v", list, err)
+	}
+	before := requests.Load()
+	if list, err = storage.ReadDirPrefix("s3://archives/h", "20260101."); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if n := requests.Load() - before; n != 0 {
+		t.Errorf("%d requests for what is known", n)
+	}
+	if list, err = storage.ReadDirPrefix("s3://archives/h", "none"); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
 // TestFaults lets a server fail in several ways, and checks that reading succeeds in the end, or fails with a reason.
 func TestFaults(t *testing.T) {
 	want := contents(t, 3*blockSize)

@@ -202,11 +202,15 @@ type listBucket struct {
 }
 
 func (s *s3) list(ctx context.Context, dir string) ([]*info, error) {
+	return s.listPrefix(ctx, dir, "")
+}
+
+func (s *s3) listPrefix(ctx context.Context, dir, name string) ([]*info, error) {
 	bucket, prefix, err := s.parse(dir)
 	if err != nil {
 		return nil, err
 	}
-	query := url.Values{"list-type": {"2"}, "delimiter": {"/"}, "prefix": {prefix}, "encoding-type": {"url"}}
+	query := url.Values{"list-type": {"2"}, "delimiter": {"/"}, "prefix": {prefix + name}, "encoding-type": {"url"}}
 	var list []*info
 	for {
 		resp, err := s.do(ctx, http.MethodGet, bucket, "", query, nil, nil)

@@ -81,6 +81,12 @@ type backend interface {
 	get(ctx context.Context, address, version string, off, n int64) (body io.ReadCloser, from int64, err error)
 }
 
+// A prefixLister is a backend that lists a part of a directory in fewer requests.
+type prefixLister interface {
+	// listPrefix lists the files and directories in a directory whose names begin with a prefix.
+	listPrefix(ctx context.Context, dir, prefix string) ([]*info, error)
+}
+
 // An info describes a file or a directory.
 type info struct {
 	name    string
@@ -127,10 +133,30 @@ type store struct {
 	times map[string]*listing
 }
 
-// A listing is a directory as it was some seconds ago.
+// A listing is a part of a directory as it was some seconds ago: the files whose names begin with a prefix.
 type listing struct {
-	at   time.Time
-	list []*info
+	dir, prefix string
+	at          time.Time
+	list        []*info // sorted by name
+}
+
+// with returns the files whose names begin with a prefix.
+func (l *listing) with(prefix string) []*info {
+	i, _ := slices.BinarySearchFunc(l.list, prefix, func(i *info, name string) int { return strings.Compare(i.name, name) })
+	n := slices.IndexFunc(l.list[i:], func(i *info) bool { return !strings.HasPrefix(i.name, prefix) })
+	if n < 0 {
+		n = len(l.list) - i
+	}
+	return l.list[i : i+n : i+n]
+}
+
+// find returns the file with a name, nil if there is none.
+func (l *listing) find(name string) *info {
+	i, ok := slices.BinarySearchFunc(l.list, name, func(i *info, name string) int { return strings.Compare(i.name, name) })
+	if !ok {
+		return nil
+	}
+	return l.list[i]
 }
 
 // entry is an [info] as an entry of a directory.
@@ -150,35 +176,52 @@ func (e entry) Info() (fs.FileInfo, error) {
 	return e.s.Stat(e.dir + e.name)
 }
 
-func (s *store) list(dir string) ([]*info, error) {
+// recent returns a recent listing with all files of a directory whose names begin with a prefix, nil if there is none.
+func (s *store) recent(dir, prefix string) *listing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at, l := range s.times {
+		switch {
+		case time.Since(l.at) >= listingAge:
+			delete(s.times, at)
+		case l.dir == dir && strings.HasPrefix(prefix, l.prefix):
+			return l
+		}
+	}
+	return nil
+}
+
+// list lists the files of a directory whose names begin with a prefix, and perhaps others. The error for an empty directory is
+// fs.ErrNotExist, but an empty list is valid if there is a prefix.
+func (s *store) list(dir, prefix string) (*listing, error) {
 	dir = strings.TrimRight(dir, "/") + "/"
 	if s.err != nil {
 		return nil, &Error{dir, s.err}
 	}
-	s.mu.Lock()
-	l := s.times[dir]
-	s.mu.Unlock()
-	if l != nil && time.Since(l.at) < listingAge {
-		return l.list, nil
+	if l := s.recent(dir, prefix); l != nil {
+		return l, nil
 	}
-	list, err := s.back.list(context.Background(), dir)
-	if err == nil && len(list) == 0 {
-		err = fs.ErrNotExist
+	back, parts := s.back.(prefixLister)
+	var list []*info
+	var err error
+	if parts && prefix != "" {
+		list, err = back.listPrefix(context.Background(), dir, prefix)
+	} else {
+		prefix = ""
+		if list, err = s.back.list(context.Background(), dir); err == nil && len(list) == 0 {
+			err = fs.ErrNotExist
+		}
 	}
 	if err != nil {
 		return nil, wrap(dir, err)
 	}
 	slices.SortFunc(list, func(a, b *info) int { return strings.Compare(a.name, b.name) })
 	list = slices.CompactFunc(list, func(a, b *info) bool { return a.name == b.name })
+	l := &listing{dir, prefix, time.Now(), list}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for dir, l := range s.times {
-		if time.Since(l.at) >= listingAge {
-			delete(s.times, dir)
-		}
-	}
-	s.times[dir] = &listing{time.Now(), list}
-	return list, nil
+	s.times[dir+"\x00"+prefix] = l
+	return l, nil
 }
 
 // wrap adds the address to an error that lacks it.
@@ -190,12 +233,16 @@ func wrap(address string, err error) error {
 }
 
 // ReadDir implements [storage.Store].
-func (s *store) ReadDir(dir string) ([]fs.DirEntry, error) {
-	list, err := s.list(dir)
+func (s *store) ReadDir(dir string) ([]fs.DirEntry, error) { return s.ReadDirPrefix(dir, "") }
+
+// ReadDirPrefix implements [storage.Prefixer].
+func (s *store) ReadDirPrefix(dir, prefix string) ([]fs.DirEntry, error) {
+	l, err := s.list(dir, prefix)
 	if err != nil {
 		return nil, err
 	}
 	dir = strings.TrimRight(dir, "/") + "/"
+	list := l.with(prefix)
 	entries := make([]fs.DirEntry, len(list))
 	for i := range list {
 		entries[i] = entry{list[i], s, dir}
@@ -220,22 +267,16 @@ func (s *store) find(address string) (*info, error) {
 	address = strings.TrimRight(address, "/")
 	dir, base := path.Split(address)
 	if scheme, rest, _ := strings.Cut(address, "://"); !strings.Contains(rest, "/") {
-		if _, err := s.list(address); err != nil { // a bucket, or the root of a server
+		if _, err := s.list(address, ""); err != nil { // a bucket, or the root of a server
 			return nil, err
 		}
 		return &info{name: rest, dir: true}, nil
-	} else if _, err := s.list(dir); err == nil {
-		s.mu.Lock()
-		l := s.times[strings.TrimRight(dir, "/")+"/"]
-		s.mu.Unlock()
-		if l != nil {
-			i, ok := slices.BinarySearchFunc(l.list, base, func(i *info, name string) int { return strings.Compare(i.name, name) })
-			switch {
-			case !ok:
-				return nil, &Error{address, fs.ErrNotExist}
-			case l.list[i].size >= 0 || l.list[i].dir:
-				return l.list[i], nil
-			}
+	} else if l, err := s.list(dir, base); err == nil {
+		switch i := l.find(base); {
+		case i == nil:
+			return nil, &Error{address, fs.ErrNotExist}
+		case i.size >= 0 || i.dir:
+			return i, nil
 		}
 	} else if errors.Is(err, fs.ErrNotExist) && scheme == "s3" {
 		return nil, &Error{address, fs.ErrNotExist}
