@@ -201,6 +201,9 @@ func (s *store) list(dir, prefix string) (*listing, error) {
 	if l := s.recent(dir, prefix); l != nil {
 		return l, nil
 	}
+	if prefix == "" && s.isNoDir(dir) {
+		return nil, &Error{dir, fs.ErrNotExist}
+	}
 	back, parts := s.back.(prefixLister)
 	var list []*info
 	var err error
@@ -222,6 +225,20 @@ func (s *store) list(dir, prefix string) (*listing, error) {
 	defer s.mu.Unlock()
 	s.times[dir+"\x00"+prefix] = l
 	return l, nil
+}
+
+// isNoDir reports whether a recent listing of the directory above shows that there is no directory with this name.
+func (s *store) isNoDir(dir string) bool {
+	above, name := path.Split(strings.TrimRight(dir, "/"))
+	if strings.HasSuffix(above, "//") {
+		return false // a bucket
+	}
+	l := s.recent(above, name)
+	if l == nil {
+		return false
+	}
+	i := l.find(name)
+	return i == nil || !i.dir
 }
 
 // wrap adds the address to an error that lacks it.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,10 +16,12 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/period"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/cmd/internal/prom/store"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
@@ -217,11 +220,14 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 		p.Queryable = live
 		return p, nil
 	}
+	var named []string
 	cfg := archives.Config{Interval: -1, Log: slog.New(daemonlog.NewHandler(env.Stderr, env.ProgName(), slog.LevelError))}
 	if o.FromArchive() {
 		for _, list := range o.Archives {
 			cfg.Dirs = append(cfg.Dirs, strings.Split(list, ",")...)
 		}
+		named = cfg.Dirs
+		cfg.Dirs = r.narrow(cfg.Dirs)
 		if err := r.check(cfg.Dirs); err != nil {
 			p.close()
 			return nil, err
@@ -250,7 +256,7 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 	p.Queryable = past
 	damaged := ser.Damaged()
 	for _, path := range slices.Sorted(maps.Keys(damaged)) {
-		if named := !inDir(path, cfg.Dirs); named || !ok {
+		if !inDir(path, named) || !ok {
 			p.close()
 			return nil, errors.New(damaged[path])
 		}
@@ -263,6 +269,54 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 	}
 	p.first, p.last = stamp(first), stamp(last.Add(time.Millisecond-1)).Truncate(time.Millisecond) // the engine knows milliseconds
 	return p, nil
+}
+
+// narrow replaces directories in stores by those of their archives that the expression needs, if its times are dates.
+func (r *request) narrow(dirs []string) []string {
+	var start, end time.Time
+	date := func(text string, first *pcp.Timestamp) (time.Time, bool) {
+		if t, ok := r.fixed(text); ok {
+			return t, true
+		}
+		t, ok := period.Date(text, first, r.loc)
+		return stamp(t), ok
+	}
+	ok := false
+	switch {
+	case r.start != nil && r.end != nil:
+		if start, ok = date(*r.start, nil); ok {
+			first := pcp.TimestampOf(start)
+			end, ok = date(*r.end, &first)
+		}
+	case r.when != nil:
+		start, ok = date(*r.when, nil)
+		end = start
+	}
+	if !ok {
+		return dirs
+	}
+	expr, err := store.NewParser().ParseExpr(r.expr)
+	if err != nil {
+		return dirs
+	}
+	lookback := r.lookback
+	if lookback == 0 {
+		lookback = store.DefaultLookback
+	}
+	from, to := promql.FindMinMaxTime(&parser.EvalStmt{Expr: expr, Start: start, End: end, Interval: r.step, LookbackDelta: lookback})
+	var list []string
+	for _, dir := range dirs {
+		if _, _, file := archive.BaseName(path.Base(dir)); !file {
+			if found, ok := period.Archives(dir, pcp.TimestampOf(time.UnixMilli(from)), pcp.TimestampOf(time.UnixMilli(to))); ok {
+				for _, a := range found {
+					list = append(list, a.Path)
+				}
+				continue
+			}
+		}
+		list = append(list, dir)
+	}
+	return list
 }
 
 // check fails if one of the archives that the options name, other than a directory, cannot be opened.
@@ -308,14 +362,22 @@ func open(ctx context.Context, cfg archives.Config) (*archives.Store, error) {
 
 func stamp(t pcp.Timestamp) time.Time { return time.Unix(t.Sec, int64(t.Nsec)) }
 
-// time parses the argument of a time option.
-func (r *request) time(text string, p *place) (time.Time, error) {
+// fixed parses the argument of a time option in a form that PCP does not have.
+func (r *request) fixed(text string) (time.Time, bool) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		return t, nil
+		return t, true
 	}
 	if s, err := strconv.ParseFloat(text, 64); err == nil && s >= 1e8 && s < 1e12 {
 		sec, frac := math.Modf(s)
-		return time.Unix(int64(sec), int64(math.Round(frac*1e3))*1e6), nil
+		return time.Unix(int64(sec), int64(math.Round(frac*1e3))*1e6), true
+	}
+	return time.Time{}, false
+}
+
+// time parses the argument of a time option.
+func (r *request) time(text string, p *place) (time.Time, error) {
+	if t, ok := r.fixed(text); ok {
+		return t, nil
 	}
 	t, err := pcptime.ParseTime(text, pcp.TimestampOf(p.first), pcp.TimestampOf(p.last), r.loc)
 	return stamp(t), err

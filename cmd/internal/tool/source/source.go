@@ -128,10 +128,10 @@ func (o *Options) DialContext(ctx context.Context, network, address string) (net
 	return o.attempts.dial(ctx, network, address)
 }
 
-// OpenArchive opens a context on archives, as [options.Sources.OpenArchive] does. It does not
-// print its error.
+// OpenArchive opens a context on archives, as [options.Sources.OpenArchive] does. Of a directory in a store it opens the
+// archives of the times that the options ask for, if these are dates. It does not print its error.
 func (o *Options) OpenArchive(spec string) (*pmapi.ArchiveContext, error) {
-	c, err := o.sources.OpenArchive(spec)
+	c, err := o.sources.OpenArchive(o.narrow(spec))
 	if err == nil {
 		o.env.Advise(nil)
 	} else if text := o.nothingRecorded(spec, err); text != "" {

@@ -65,13 +65,13 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 		if statErr != nil || !info.IsDir() {
 			// It may be the base name of an archive, or one of its files.
 			base := filepath.Base(dir)
-			s.watch.add(storage.Dir(dir))
-			parent, err := storage.ReadDir(storage.Dir(dir))
-			if err != nil {
-				continue
-			}
 			if name, _, ok := archive.BaseName(base); ok && statErr == nil {
 				base = name
+			}
+			s.watch.add(storage.Dir(dir))
+			parent, err := storage.ReadDirPrefix(storage.Dir(dir), base)
+			if err != nil {
+				continue
 			}
 			s.listFiles(storage.Dir(dir), parent, base, all)
 			continue
