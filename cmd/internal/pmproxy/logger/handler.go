@@ -560,6 +560,18 @@ func (h *Handler) pushed(label archive.Label) *push {
 	return nil
 }
 
+// writes reports whether an archive is being pushed.
+func (h *Handler) writes(base string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.pushes {
+		if p.base == base {
+			return true
+		}
+	}
+	return false
+}
+
 // sizes returns the sizes of an archive's files, of volumes only the last.
 func (p *push) sizes() []byte {
 	b := fmt.Appendf(nil, `"archive":%d,"meta":%d,"index":%d,`, p.id, p.streams[metaFile].end(), p.streams[indexFile].end())

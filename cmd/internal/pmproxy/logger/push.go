@@ -107,8 +107,8 @@ func names(root *os.Root, dir string) ([]string, error) {
 	return d.Readdirnames(-1)
 }
 
-// start creates a file and writes its label.
-func (p *push) start(root *os.Root, kind file, volume int) error {
+// labelOf returns the label of a file.
+func (p *push) labelOf(kind file, volume int) []byte {
 	l := p.label
 	switch kind {
 	case metaFile:
@@ -118,7 +118,12 @@ func (p *push) start(root *os.Root, kind file, volume int) error {
 	default:
 		l.Vol = int32(volume)
 	}
-	b := l.Append(nil)
+	return l.Append(nil)
+}
+
+// start creates a file and writes its label.
+func (p *push) start(root *os.Root, kind file, volume int) error {
+	b := p.labelOf(kind, volume)
 	if err := p.take(root, int64(len(b))); err != nil {
 		return err
 	}
@@ -264,6 +269,10 @@ func (p *push) resume(root *os.Root, zone *time.Location) (bool, error) {
 			continue
 		}
 		p.base = p.label.Host + "/" + base
+		if info, err := root.Lstat(p.label.Host + "/" + name); err == nil && info.Size() == 0 && !p.h.writes(p.base) {
+			root.Remove(p.label.Host + "/" + name) // killed between its creation and its label
+			continue
+		}
 		if got, err := p.readLabel(root, p.label.Host+"/"+name); err != nil || got != want {
 			continue
 		}
@@ -282,6 +291,9 @@ func (p *push) resume(root *os.Root, zone *time.Location) (bool, error) {
 			err := p.tail(root, kind)
 			if errors.Is(err, fs.ErrNotExist) {
 				err = p.packed(root, kind, list)
+			}
+			if kind == indexFile && errors.Is(err, fs.ErrNotExist) { // killed before it was created
+				err = p.start(root, kind, 0)
 			}
 			if err != nil {
 				return false, fmt.Errorf("%s: %w", p.name(kind, p.volume), err)
@@ -320,8 +332,12 @@ func (p *push) tail(root *os.Root, kind file) error {
 	}
 	s := &p.streams[kind]
 	*s = stream{size: int64(archive.LabelSize(p.label.Version))}
-	if info.Size() < s.size {
-		return fmt.Errorf("%d bytes: %w", info.Size(), pcp.ErrLabel)
+	if info.Size() < s.size { // killed between its creation and its label
+		if err := p.take(root, s.size-info.Size()); err != nil {
+			return err
+		}
+		_, err := f.WriteAt(p.labelOf(kind, p.volume), 0)
+		return err
 	}
 	version := p.label.Version
 	head := make([]byte, word+archive.HeadSize(version))

@@ -3,6 +3,7 @@ package logger
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -180,6 +181,63 @@ func TestPacked(t *testing.T) {
 			if got, err := os.ReadFile(base + end); err != nil || !bytes.Equal(got[n:], b) {
 				t.Errorf("%v: %s has %d bytes, want %d, %v", format, end, len(got)-n, len(b), err)
 			}
+		}
+	}
+}
+
+// TestKilledEarly has files that a receiver leaves if it is killed between the creation of a file and the end of its
+// label. The archive is resumed.
+func TestKilledEarly(t *testing.T) {
+	want := makeArchive(t, 3)
+	n := len(want.label)
+	for _, c := range []struct {
+		change func(base string) error
+		volume bool
+	}{
+		{func(base string) error { return errors.Join(os.Truncate(base+".meta", 0), os.Remove(base+".index")) }, false},
+		{func(base string) error { return os.Remove(base + ".index") }, false},
+		{func(base string) error { return os.Truncate(base+".index", 0) }, false},
+		{func(base string) error { return os.Truncate(base+".0", 0) }, true},
+		{func(base string) error { return os.Truncate(base+".0", 100) }, true},
+	} {
+		h, dir := serve(t, Config{})
+		id := strconv.Itoa(post(t, h, trusted, "/logger/label", want.label, 200).Archive)
+		if c.volume {
+			post(t, h, trusted, "/logger/volume/0/"+id, nil, 200)
+		}
+		h.Close()
+		base := filepath.Join(dir, "www.example.com", "20231114.22.13")
+		if err := c.change(base); err != nil {
+			t.Fatal(err)
+		}
+		h, err := New(Config{Dir: dir, Zone: time.UTC})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { h.Close() })
+		a := post(t, h, trusted, "/logger/label?resume=true", want.label, 200)
+		if a.Meta != n || a.Index != n {
+			t.Errorf("resumed: %+v", a)
+		}
+		for path, b := range map[string][]byte{"meta": want.meta, "index": want.index, "volume/0": want.v0} {
+			post(t, h, trusted, fmt.Sprintf("/logger/%s/%d?offset=%d", path, a.Archive, n), b, 200)
+		}
+		post(t, h, trusted, fmt.Sprintf("/logger/volume/1/%d?offset=%d", a.Archive, n), want.v1, 200)
+		if got := readParts(t, base); !bytes.Equal(got.meta, want.meta) || !bytes.Equal(got.index, want.index) || !bytes.Equal(got.v0, want.v0) || !bytes.Equal(got.v1, want.v1) {
+			t.Error("the files differ")
+		}
+		for _, end := range []string{".meta", ".index", ".0"} {
+			b, err := os.ReadFile(base + end)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := archive.DecodeLabel(b)
+			if err != nil || l.PID != 7 {
+				t.Errorf("%s: label %+v, %v", end, l, err)
+			}
+		}
+		if list, _ := os.ReadDir(filepath.Dir(base)); len(list) != 4 {
+			t.Errorf("files %v", list)
 		}
 	}
 }
