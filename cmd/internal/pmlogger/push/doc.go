@@ -7,6 +7,9 @@
 //	}
 //	err = p.Push(ctx, "/var/log/pcp/pmlogger/www/20261124")
 //
+// A [Sender] pushes the archives of a directory while they are recorded, to one of
+// several servers. A [Pusher] pushes one archive.
+//
 // Files are sent in an order in which each is usable on arrival: metadata,
 // volumes, the index. A pmproxy of this project can resume an earlier push of
 // the same archive; others begin a new archive.

@@ -19,10 +19,14 @@ import (
 )
 
 const (
-	// piece is the maximum size of one request, below pmproxy's limit.
-	piece = 1 << 20
+	// maxPiece is the maximum size of one request, below pmproxy's limit. After requests that take too long
+	// they are smaller, down to minPiece.
+	maxPiece = 1 << 20
+	minPiece = 16 << 10
 	// maxAnswer limits the bytes read of an answer.
 	maxAnswer = 64 << 10
+	// connectTime limits the time to connect to a server.
+	connectTime = 15 * time.Second
 	// DefaultTimeout limits the time for an answer.
 	DefaultTimeout = time.Minute
 	// DefaultInterval is the time between checks of a growing archive.
@@ -41,7 +45,7 @@ type Config struct {
 	Socket string
 	// TLS is used for URLs that begin with https; nil means the zero Config.
 	TLS *tls.Config
-	// Token, if not "", is the bearer token to send.
+	// Token, if not "", is the bearer token to send. It is sent over TLS or a socket, or to this host.
 	Token string
 	// Interval is the time between checks of a growing archive; 0 means DefaultInterval.
 	Interval time.Duration
@@ -69,8 +73,10 @@ type Pusher struct {
 	index int64
 	vol   int   // the current volume
 	data  int64 // bytes of it on the server
+	piece int   // size of requests
 
 	sent, total int64 // counts of Push
+	pushed      int64 // bytes since New
 }
 
 // New returns a Pusher.
@@ -84,6 +90,9 @@ func New(cfg Config) (*Pusher, error) {
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), "44322")
+	}
+	if cfg.Token != "" && cfg.Socket == "" && u.Scheme != "https" && !local(u.Hostname()) {
+		return nil, fmt.Errorf("%s is not encrypted: the token would be readable; use https", cfg.URL)
 	}
 	if cfg.Interval <= 0 {
 		cfg.Interval = DefaultInterval
@@ -100,16 +109,25 @@ func New(cfg Config) (*Pusher, error) {
 	if cfg.Back == nil {
 		cfg.Back = func() {}
 	}
-	tr := &http.Transport{TLSClientConfig: cfg.TLS} // no proxy from the environment
+	tr := &http.Transport{ // no proxy from the environment
+		TLSClientConfig: cfg.TLS, TLSHandshakeTimeout: connectTime,
+		DialContext: (&net.Dialer{Timeout: connectTime}).DialContext,
+	}
 	if cfg.Socket != "" {
 		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", cfg.Socket)
 		}
 	}
-	return &Pusher{cfg: cfg, base: u.Scheme + "://" + u.Host, vol: -1, client: &http.Client{
+	return &Pusher{cfg: cfg, base: u.Scheme + "://" + u.Host, vol: -1, piece: maxPiece, client: &http.Client{
 		Transport: tr, Timeout: cfg.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
+}
+
+// local reports whether a host is this one.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Close closes idle connections.
@@ -154,6 +172,11 @@ type lostError struct{ err error }
 
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
+
+// An answerError is the error of an answer that is not one of pmproxy.
+type answerError struct{ text string }
+
+func (e *answerError) Error() string { return e.text }
 
 // Passing reports whether an error of [Pusher.Ping] or [Pusher.Push] may be temporary: a server that cannot be
 // reached, does not answer, or has no room.
@@ -205,7 +228,7 @@ func (p *Pusher) do(ctx context.Context, method, path string, body []byte) (a an
 	case w.StatusCode/100 != 2:
 		return a, &StatusError{name, a.Message, w.StatusCode}
 	case bad != nil || !a.Success:
-		return a, fmt.Errorf("%s%s: unexpected answer %.100q", p.base, name, b)
+		return a, &answerError{fmt.Sprintf("%s%s: unexpected answer %.100q", p.base, name, b)}
 	}
 	return a, nil
 }
@@ -220,9 +243,12 @@ func (p *Pusher) begin(ctx context.Context, label archive.Label) error {
 		return err
 	}
 	if a.Archive == 0 {
-		return fmt.Errorf("%s/logger/label: the answer has no number of an archive", p.base)
+		return &answerError{p.base + "/logger/label: the answer has no number of an archive"}
 	}
 	size := int64(len(b))
+	if a.Meta != 0 && (a.Meta < size || a.Index < size) || a.Volume != nil && (*a.Volume < 0 || a.Bytes < size) {
+		return &answerError{fmt.Sprintf("%s/logger/label: the answer has sizes that no file has", p.base)}
+	}
 	p.id, p.label, p.meta, p.index, p.vol, p.data = a.Archive, label, size, size, -1, size
 	if a.Volume != nil {
 		p.vol, p.data = *a.Volume, a.Bytes
@@ -235,8 +261,9 @@ func (p *Pusher) begin(ctx context.Context, label archive.Label) error {
 
 // send pushes a file from an offset up to its size.
 func (p *Pusher) send(ctx context.Context, kind string, f io.ReaderAt, off *int64, size int64) error {
-	buf := make([]byte, min(max(size-*off, 0), piece))
+	buf := make([]byte, min(max(size-*off, 0), maxPiece))
 	for *off < size {
+		buf := buf[:min(len(buf), p.piece)]
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-*off)], *off)
 		if n == 0 {
 			if err == nil || errors.Is(err, io.EOF) {
@@ -246,10 +273,15 @@ func (p *Pusher) send(ctx context.Context, kind string, f io.ReaderAt, off *int6
 		}
 		p.cfg.Say(fmt.Sprintf("HTTP %s POST (archive=%d, %d bytes)", kind, p.id, n))
 		if _, err := p.do(ctx, http.MethodPost, fmt.Sprintf("/logger/%s/%d?offset=%d", kind, p.id, *off), buf[:n]); err != nil {
+			if lost, ok := errors.AsType[*lostError](err); ok && isTimeout(lost.err) {
+				p.piece = max(p.piece/4, minPiece)
+			}
 			return err
 		}
+		p.piece = min(2*p.piece, maxPiece)
 		*off += int64(n)
 		p.sent += int64(n)
+		p.pushed += int64(n)
 		if p.cfg.Progress != nil {
 			p.cfg.Progress(p.sent, p.total)
 		}
@@ -257,8 +289,50 @@ func (p *Pusher) send(ctx context.Context, kind string, f io.ReaderAt, off *int6
 	return nil
 }
 
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// end ends the archive on the server, which then has it on disk. Other servers than ours do not know this request, and
+// end archives after a time.
+func (p *Pusher) end(ctx context.Context) error {
+	if p.id == 0 {
+		return nil
+	}
+	p.cfg.Say(fmt.Sprintf("HTTP end POST (archive=%d)", p.id))
+	_, err := p.do(ctx, http.MethodPost, fmt.Sprintf("/logger/end/%d", p.id), nil)
+	if status, ok := errors.AsType[*StatusError](err); ok {
+		switch status.Status {
+		case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+			err = nil
+		}
+	}
+	if err == nil {
+		p.id = 0
+	}
+	return err
+}
+
 // errNotBegun is the error of an archive without a label.
 var errNotBegun = fmt.Errorf("the file is empty: %w", pcp.ErrLabel)
+
+// readLabel reads the label of an archive's metadata.
+func readLabel(meta *archive.File) (archive.Label, error) {
+	var head [1024]byte
+	n, err := meta.ReadAt(head[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return archive.Label{}, err
+	}
+	if n == 0 {
+		return archive.Label{}, fmt.Errorf("%s: %w", meta.Name(), errNotBegun)
+	}
+	label, err := archive.DecodeLabel(head[:n])
+	if err != nil {
+		return archive.Label{}, fmt.Errorf("%s: %w", meta.Name(), err)
+	}
+	return label, nil
+}
 
 // Push pushes the current contents of an archive.
 func (p *Pusher) Push(ctx context.Context, base string) error {
@@ -271,17 +345,9 @@ func (p *Pusher) Push(ctx context.Context, base string) error {
 		return err
 	}
 	defer meta.Close()
-	var head [1024]byte
-	n, err := meta.ReadAt(head[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if n == 0 {
-		return fmt.Errorf("%s: %w", meta.Name(), errNotBegun)
-	}
-	label, err := archive.DecodeLabel(head[:n])
+	label, err := readLabel(meta)
 	if err != nil {
-		return fmt.Errorf("%s: %w", meta.Name(), err)
+		return err
 	}
 	if label.Vol = 0; p.id == 0 || label != p.label {
 		if err := p.begin(ctx, label); err != nil {

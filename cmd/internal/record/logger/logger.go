@@ -62,7 +62,7 @@ stays the same. SIGINT and SIGTERM end the recording.`,
 	Examples: []cli.Example{
 		{Line: `pcp logger -c config -T 10min morning`, Text: `record the metrics in the file config for ten minutes`},
 		{Line: `pcp logger -C -c config`, Text: `only check a configuration`},
-		{Line: `pcp logger -c config --token ~/.pcp/token http://collector`, Text: `push the recording to the pmproxy of another host`},
+		{Line: `pcp logger -c config --token ~/.pcp/token https://collector`, Text: `push the recording to the pmproxy of another host`},
 		{Line: `pcp logger -v 100mb -c config %Y%m%d`, Text: `limit volumes to 100 megabytes, and use the date as the name`},
 	},
 	SeeAlso: []string{"pmcd(1)", "pmcpp(1)", "pmdumplog(1)", "pmlogpush(1)", "pmproxy(1)"},

@@ -21,10 +21,11 @@ var Command = &cli.Command{
 	Synopsis: "[options] archive",
 	Doc: `Sends an archive to a pmproxy, which writes it to a directory of the archive's host. A second push
 of the same archive sends only the missing part. The pmproxy accepts archives from trusted clients:
-those on its own host, and those with a token of its http.tokens (--token).`,
+those on its own host, and those with a token of its http.tokens (--token), which is sent only
+over TLS (--secure) or to this host.`,
 	Examples: []cli.Example{
 		{Line: "pcp logpush -h collector 20261124", Text: "push a finished archive"},
-		{Line: "pcp logpush -h collector --token ~/.pcp/token --follow 20261124", Text: "push an archive while it is recorded"},
+		{Line: "pcp logpush -h collector --secure --token ~/.pcp/token --follow 20261124", Text: "push an archive while it is recorded"},
 	},
 	SeeAlso: []string{"pmproxy(1)", "pmlogger(1)"},
 	Options: func() []cli.Option {

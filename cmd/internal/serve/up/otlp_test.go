@@ -40,7 +40,7 @@ func startReceiver(t *testing.T, dir, otlp string) (host string, stop func()) {
 	return "localhost:" + m[1], stop
 }
 
-func push(t *testing.T, otlp string, n int) {
+func pushValues(t *testing.T, otlp string, n int) {
 	t.Helper()
 	body := fmt.Sprintf(`{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},"scopeMetrics":[{"metrics":[
 		{"name":"orders","unit":"{order}","sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[{"asInt":"%d","attributes":[{"key":"state","value":{"stringValue":"paid"}}]}]}}]}]}]}`, n)
@@ -91,12 +91,12 @@ func TestOTLP(t *testing.T) {
 		return id
 	}
 	host, stop := startReceiver(t, dir, otlp)
-	push(t, otlp, 5)
+	pushValues(t, otlp, 5)
 	id := read(host, 5)
 	stop()
 
 	host, _ = startReceiver(t, dir, otlp)
-	push(t, otlp, 7)
+	pushValues(t, otlp, 7)
 	if again := read(host, 7); again != id {
 		t.Errorf("PMID %v, and %v before the restart", again, id)
 	}

@@ -94,6 +94,10 @@ func (r *recording) start(host string) {
 		out = send.NewRecorder(send.Config{Targets: r.set.targets, Agent: "pcp-up/" + r.env.Version, Event: r.sent})
 		out.Set([]send.Dir{{Path: dir, Name: host}})
 	}
+	pusher, err := r.startPush(dir, host)
+	if err != nil {
+		r.say("Not pushed: %s", cli.ErrText(err))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel, r.done = cancel, make(chan struct{})
 	go func() {
@@ -101,12 +105,21 @@ func (r *recording) start(host string) {
 		if err := f.Run(ctx); err != nil {
 			r.log.Error("recording ended", "err", err)
 		}
-		if out == nil {
-			return
+		const most = sending.Patience - time.Second // less than patience
+		var ends sync.WaitGroup
+		defer ends.Wait()
+		if pusher != nil {
+			ends.Go(func() {
+				pusher.Drain(most)
+				s := pusher.Status()
+				r.log.Info("push", "to", s.Receiver, "bytes", s.Sent, "archives", s.Archives, "waiting", s.Waiting, "refused", s.Refused, "lost", s.Lost)
+			})
 		}
-		out.Drain(sending.Patience - time.Second) // less than patience
-		for _, s := range out.Status() {
-			r.log.Info("remote write", "to", s.URL, "sent", s.Sent, "rejected", s.Rejected, "lost", s.Lost)
+		if out != nil {
+			out.Drain(most)
+			for _, s := range out.Status() {
+				r.log.Info("remote write", "to", s.URL, "sent", s.Sent, "rejected", s.Rejected, "lost", s.Lost)
+			}
 		}
 	}()
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/push"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	promrules "github.com/go-pcp/pcp/cmd/internal/prom/rules"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
@@ -62,6 +63,11 @@ The page at the printed address shows everything in a browser. The secret token 
 the rights of the user who started the collector; "pcp chart" opens the page with it. Without the
 token, the page shows what the collector shows to anonymous clients. --no-web turns the page off.
 
+With --push it also pushes its archives to a pmproxy, as pmlogger does, also from behind NAT. What
+could not be pushed is pushed later, the oldest first, for as long as it is kept here. Several
+receivers share the hosts that push to them: each host has its own order of them, and takes the
+first that answers.
+
 With --rules it evaluates rules, like pmie, performs their actions, and logs when a rule becomes
 true and when it clears. Without a file it uses the built-in rules, which watch the machine and
 write to the system's log. A file may also have rules of Prometheus ("groups:"), whose alerts go to
@@ -72,6 +78,7 @@ all receivers.`,
 		{Line: "pcp up --sample", Text: "with the sample agents, for trying out tools"},
 		{Line: "pcp up --keep-days 30 --max-size 5gb", Text: "keep archives longer"},
 		{Line: "pcp up --all --tls tls.conf", Text: "accept encrypted connections from other hosts"},
+		{Line: "pcp up --push https://collector:44322 --push-token-file www.token", Text: "push the recording to another host's pmproxy"},
 		{Line: "pcp up --otlp", Text: "also accept metrics from OpenTelemetry and Prometheus"},
 		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
 		{Line: "pcp up --rules=my.rules", Text: "watch it by your own rules"},
@@ -96,6 +103,8 @@ all receivers.`,
 			{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives beyond this total size [default 1gb]"},
 			sending.Rows(false)[0],
 			sending.Rows(false)[1],
+			{Long: "push", Arg: "URL", Help: "also push the recording to the first of these pmproxies, http[s]://HOST:PORT,…, that answers"},
+			{Long: "push-token-file", Arg: "FILE", Help: "authenticate with the token in FILE, for --push"},
 			{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, of pmie or Prometheus, or the built-in ones; may be repeated"},
 			{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
 			{Long: "statsd", Arg: "ADDRESS", Maybe: true, Help: "receive StatsD on HOST:PORT or a Unix socket [127.0.0.1:8125]"},
@@ -135,6 +144,9 @@ type settings struct {
 	keep         janitor.Policy
 	remote       sending.Options
 	targets      []*send.Target // of it
+	push         string         // URLs of receivers, commas between
+	pushToken    string         // file
+	pushTo       []push.Config  // of these
 	stays        bool           // when the terminal is closed
 
 	builtins []builtin.Spec
@@ -183,6 +195,10 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.receivers = arg
 		case "no-record":
 			set.noRecord = true
+		case "push":
+			set.push = arg
+		case "push-token-file":
+			set.pushToken = arg
 		case "no-processes":
 			set.noProcesses = true
 		default:
@@ -195,6 +211,12 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	if set.noRecord && set.remote.Any() {
 		o.Usagef("--remote-write sends the recording; it cannot be combined with --no-record")
+	}
+	if set.noRecord && set.push != "" {
+		o.Usagef("--push sends the recording; it cannot be combined with --no-record")
+	}
+	if set.pushToken != "" && set.push == "" {
+		o.Usagef("--push-token-file is for --push; add --push=URL")
 	}
 	if set.otlpToken != "" && !set.otlp {
 		o.Usagef("--otlp-token is for programs that push metrics; add --otlp or --otlp=ADDR")
@@ -225,6 +247,9 @@ func run(ctx context.Context, env *cli.Env) int {
 func (set *settings) complete(env *cli.Env) error {
 	var err error
 	if set.targets, err = set.remote.Targets(); err != nil {
+		return err
+	}
+	if set.pushTo, err = set.pushConfigs(env); err != nil {
 		return err
 	}
 	if set.dir == "" {
@@ -598,6 +623,9 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 	}
 	for _, t := range set.targets {
 		fmt.Fprintf(&b, "  sends    to %s\n", strings.Join(t.URLs, ", "))
+	}
+	if set.push != "" {
+		fmt.Fprintf(&b, "  pushes   to %s\n", strings.ReplaceAll(set.push, ",", ", "))
 	}
 	if set.rules {
 		name := builtinRules
