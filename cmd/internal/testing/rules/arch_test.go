@@ -43,6 +43,7 @@ var floors = map[string]int{
 	"pmcd/access":                    2, // agents that have clients of their own ask it too
 	"options":                        4,
 	"cmd/internal/pmlogger":          4,
+	"cmd/internal/pmlogger/share":    2, // leases and statuses in a store
 	"cmd/internal/pmrep":             4,
 	"cmd/internal/pmie":              4,
 	"cmd/internal/pmie/eval":         1,
