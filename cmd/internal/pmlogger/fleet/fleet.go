@@ -46,6 +46,8 @@ type Config struct {
 	Retry, MaxRetry time.Duration
 	// Location is the time zone for the names of archives; nil means time.Local.
 	Location *time.Location
+	// Suffix ends the names of archives, so that they differ from those of other recorders of the same hosts.
+	Suffix string
 	// Event is called with each event, one at a time. It should return soon.
 	Event func(Event)
 }
@@ -93,6 +95,7 @@ type Fleet struct {
 	ctx     context.Context // nil before Run
 	ended   bool
 	hosts   map[string]*host
+	ending  map[string]<-chan struct{} // hosts that are not in hosts any more, by directory; closed when they have ended
 	running sync.WaitGroup
 }
 
@@ -121,7 +124,7 @@ func New(cfg Config) (*Fleet, error) {
 		cfg.Event = func(Event) {}
 	}
 	return &Fleet{
-		cfg: cfg, slots: make(chan struct{}, cfg.Turns), hosts: make(map[string]*host),
+		cfg: cfg, slots: make(chan struct{}, cfg.Turns), hosts: make(map[string]*host), ending: make(map[string]<-chan struct{}),
 		backoff: pacing.Backoff{First: cfg.Retry, Longest: cfg.MaxRetry},
 	}, nil
 }
@@ -179,29 +182,29 @@ func (f *Fleet) start(h *host, wait time.Duration) {
 // any more. A host with changed settings is ended, and then started. If there is a mistake in
 // list, nothing changes. Set does not wait.
 func (f *Fleet) Set(list []Host) error {
-	want := make(map[string]Host, len(list))
-	dirs := make(map[string]string, len(list))
-	for _, h := range list {
-		if err := f.complete(&h); err != nil {
-			return err
-		}
-		if old, ok := want[h.Name]; ok {
-			return fmt.Errorf("hosts %q and %q have the same name %q", old.Spec, h.Spec, h.Name)
-		}
-		if old, ok := dirs[h.Dir]; ok {
-			return fmt.Errorf("hosts %q and %q have the same directory %s", old, h.Name, h.Dir)
-		}
-		want[h.Name], dirs[h.Dir] = h, h.Name
+	list, err := f.Complete(list)
+	if err != nil {
+		return err
 	}
 	if err := enoughFiles(len(list)); err != nil {
 		return err
+	}
+	want := make(map[string]Host, len(list))
+	for _, h := range list {
+		want[h.Name] = h
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended {
 		return errors.New("the fleet has ended")
 	}
-	busy := make(map[string]<-chan struct{}) // directories of hosts that are ending
+	for dir, ended := range f.ending {
+		select {
+		case <-ended:
+			delete(f.ending, dir)
+		default:
+		}
+	}
 	for name, h := range f.hosts {
 		if w, ok := want[name]; ok && w == h.Host {
 			delete(want, name)
@@ -210,13 +213,13 @@ func (f *Fleet) Set(list []Host) error {
 		delete(f.hosts, name)
 		if h.cancel != nil {
 			h.cancel()
-			busy[h.Dir] = h.ended
+			f.ending[h.Dir] = h.ended
 		}
 	}
 	var fresh []*host
 	for _, w := range want {
 		h := f.newHost(w)
-		h.after = busy[h.Dir]
+		h.after = f.ending[h.Dir]
 		f.hosts[h.Name] = h
 		fresh = append(fresh, h)
 	}
@@ -225,6 +228,27 @@ func (f *Fleet) Set(list []Host) error {
 		f.startAll(fresh)
 	}
 	return nil
+}
+
+// Complete returns a list of hosts with their defaults filled in, as Set does. It returns an error if there is a mistake in the list.
+func (f *Fleet) Complete(list []Host) ([]Host, error) {
+	list = slices.Clone(list)
+	names := make(map[string]string, len(list))
+	dirs := make(map[string]string, len(list))
+	for i := range list {
+		h := &list[i]
+		if err := f.complete(h); err != nil {
+			return nil, err
+		}
+		if old, ok := names[h.Name]; ok {
+			return nil, fmt.Errorf("hosts %q and %q have the same name %q", old, h.Spec, h.Name)
+		}
+		if old, ok := dirs[h.Dir]; ok {
+			return nil, fmt.Errorf("hosts %q and %q have the same directory %s", old, h.Name, h.Dir)
+		}
+		names[h.Name], dirs[h.Dir] = h.Spec, h.Name
+	}
+	return list, nil
 }
 
 // complete fills in the defaults of h, and checks it.

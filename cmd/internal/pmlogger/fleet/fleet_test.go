@@ -592,3 +592,50 @@ func FuzzReadHosts(f *testing.F) {
 		}
 	})
 }
+
+// TestBack removes a host and adds it again at once: the new archive begins after the old one has ended. Both names have the suffix.
+func TestBack(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "pmcd")
+	serve(t, socket)
+	h := fleet.Host{Spec: "unix:" + socket, Name: "alpha"}
+	r := start(t, fleet.Config{Suffix: "-r%d"}, h)
+	for range 5 {
+		r.until(t, "it is recorded", func(m map[string]fleet.Status) bool { return m["alpha"].State == fleet.Recording })
+		for _, list := range [][]fleet.Host{nil, {h}} {
+			if err := r.Set(list); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.until(t, "it is recorded", func(m map[string]fleet.Status) bool { return m["alpha"].State == fleet.Recording })
+	r.end(t)
+	open, n := "", 0
+	for _, e := range r.seen() {
+		if base, ok := strings.CutPrefix(e.Text, "recording to "); ok {
+			if n++; open != "" || !strings.Contains(filepath.Base(base), "-r%d") {
+				t.Errorf("%s begins while %q is open", base, open)
+			}
+			open = base
+		} else if base, ok := strings.CutPrefix(e.Text, "ended "); ok && base == open {
+			open = ""
+		}
+	}
+	if n != 6 || open != "" {
+		t.Errorf("%d archives, %q is open: %v", n, open, r.seen())
+	}
+}
+
+// TestComplete checks that a list is checked as a whole.
+func TestComplete(t *testing.T) {
+	r := start(t, fleet.Config{Dir: "/archives"})
+	defer r.end(t)
+	got, err := r.Complete([]fleet.Host{{Spec: "alpha"}, {Spec: "beta:4000", Name: "b"}})
+	if err != nil || len(got) != 2 || got[0].Name != "alpha" || got[1].Dir != "/archives/b" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, list := range [][]fleet.Host{{{Spec: "alpha"}, {Spec: "beta", Name: "alpha"}}, {{Spec: "a", Dir: "/x"}, {Spec: "b", Dir: "/x"}}, {{Spec: ""}}} {
+		if got, err := r.Complete(list); err == nil {
+			t.Errorf("%+v", got)
+		}
+	}
+}

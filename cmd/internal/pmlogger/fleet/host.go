@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -123,6 +124,9 @@ func (h *host) recordTo(ctx context.Context, r *pmlogger.Recorder) error {
 	cfg := *h.f.cfg.Janitor
 	cfg.Dir, cfg.Recorder, cfg.Zone, cfg.Rotated = h.Dir, r, h.f.cfg.Location, h.rotated
 	cfg.Log = slog.New(slog.NewTextHandler(&hostLog{path: filepath.Join(h.Dir, "pmlogger.log")}, nil))
+	if suffix := h.f.cfg.Suffix; suffix != "" {
+		cfg.Name = "%Y%m%d.%H.%M" + strings.ReplaceAll(suffix, "%", "%%")
+	}
 	h.f.mu.Lock()
 	if len(h.f.hosts) > 10 {
 		cfg.CompressAfter += rand.N(compressSpread)
@@ -207,7 +211,7 @@ func (h *host) open(ctx context.Context, d *pmapi.Dialer) (_ *pmlogger.Recorder,
 	cfg.Host, cfg.Volume, cfg.Report = cmp.Or(h.Label, cfg.Host), cmp.Or(h.Volume, cfg.Volume), cfg.Report || h.Report
 	cfg.Log = &hostLog{path: filepath.Join(h.Dir, "pmlogger.log")}
 	cfg.Full = h.full
-	if cfg.Archive, err = freeName(h.Dir, time.Now().In(h.f.cfg.Location)); err != nil {
+	if cfg.Archive, err = freeName(h.Dir, time.Now().In(h.f.cfg.Location), h.f.cfg.Suffix); err != nil {
 		return nil, nil, nil, err
 	}
 	r, err := pmlogger.New(ctx, c, cfg)
@@ -223,10 +227,10 @@ func (h *host) open(ctx context.Context, d *pmapi.Dialer) (_ *pmlogger.Recorder,
 	return r, c, parsed, nil
 }
 
-// freeName returns the name of the next archive in a directory: the time, with a number if that
+// freeName returns the name of the next archive in a directory: the time and the suffix, with a number if that
 // name exists.
-func freeName(dir string, now time.Time) (string, error) {
-	base := filepath.Join(dir, now.Format("20060102.15.04"))
+func freeName(dir string, now time.Time, suffix string) (string, error) {
+	base := filepath.Join(dir, now.Format("20060102.15.04")+suffix)
 	name := base
 	for n := 0; ; n++ {
 		err := archive.CheckFree(name)
