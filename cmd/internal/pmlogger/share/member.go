@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/objects"
@@ -150,8 +151,11 @@ func (m *Member) tryConditions(ctx context.Context) error {
 
 // temporary reports whether an error may pass, and notes that the store is away.
 func (m *Member) temporary(ctx context.Context, err error) bool {
-	final := m.version == "" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist))
-	if ctx.Err() != nil || final || errors.Is(err, ErrTaken) || errors.Is(err, errIgnored) {
+	hopeless := func(e error) bool { return errors.Is(err, e) }
+	if m.version == "" && slices.ContainsFunc([]error{fs.ErrPermission, fs.ErrNotExist, syscall.ENOTDIR, syscall.EROFS}, hopeless) {
+		return false
+	}
+	if ctx.Err() != nil || errors.Is(err, ErrTaken) || errors.Is(err, errIgnored) {
 		return false
 	}
 	if !m.away {

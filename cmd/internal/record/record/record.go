@@ -9,10 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -22,6 +24,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
@@ -55,6 +58,10 @@ A list of hosts (-f) has a host in each line, which may be followed by name=NAME
 config=FILE and interval=TIME. SIGHUP rereads the list or the control file: new hosts are recorded,
 and recording of removed hosts ends. If the file has a mistake, nothing changes.
 
+With --fleet several recorders, on several machines, share the hosts: each records a part, and takes over those of a recorder that
+dies. --fleet names a directory that all of them can write, in object storage or on a file system. All are given the same
+hosts: by name, in a list, from the name service (--hosts-dns), or registered by the hosts (pcp up --register).
+
 With --remote-write the archives are sent while they grow. A position in them is kept for each server, so that
 nothing is lost or sent twice when the server or this program is down for a while.
 
@@ -64,6 +71,7 @@ In control files the arguments -c, -H, -r, -t and -v are supported. Others are r
 		{Line: "pcp record -t 10sec -d /data/archives alpha beta", Text: "record two hosts, every ten seconds"},
 		{Line: "pcp record -f hosts --keep-days 14 --max-size 2gb", Text: "record the hosts of a list, and remove old archives"},
 		{Line: "pcp record --remote-write http://localhost:8428", Text: "also send to VictoriaMetrics"},
+		{Line: "pcp record --fleet s3://archives/site --hosts-dns _pmcd._tcp.example.com", Text: "share the hosts of a service with other recorders"},
 		{Line: "pcp record --status", Text: "show the state of each recording"},
 	},
 	SeeAlso: []string{"pcp help replay", "pcp help logger"},
@@ -75,6 +83,10 @@ In control files the arguments -c, -H, -r, -t and -v are supported. Others are r
 			{Long: "control", Arg: "FILE", Help: "control file of pmlogger_check(1), and those in FILE.d"},
 			{Long: "processes", Help: "also record each process once a minute, for hosts without a configuration"},
 			{Short: 't', Long: "interval", Arg: "DELTA", Help: "default interval between samples [default 1 minute]"},
+			{Long: "hosts-dns", Arg: "NAME", Help: "hosts from the name service: _SERVICE._tcp.DOMAIN, or NAME[:PORT] with an address for each host; several with commas"},
+			cli.Heading("Recorders that share hosts"),
+			{Long: "fleet", Arg: "DIR", Help: "share the hosts with other recorders, by this directory: s3://BUCKET/PREFIX, or a path"},
+			{Long: "fleet-id", Arg: "ID", Help: "unique name of this recorder in the fleet [default the host name]"},
 			cli.Heading("Where to, and for how long"),
 			{Short: 'd', Long: "dir", Arg: "DIR", Help: "parent of the directories of hosts [default pmlogger in the state directory]"},
 			{Long: "keep-days", Arg: "N", Help: "remove archives not written to for N days"},
@@ -82,7 +94,8 @@ In control files the arguments -c, -H, -r, -t and -v are supported. Others are r
 			sending.Rows(false)[0],
 			sending.Rows(false)[1],
 			cli.Heading("Options"),
-			{Long: "status", Help: "show the state of the recordings in DIR, and exit"},
+			{Long: "status", Help: "show the state of the recordings in DIR, or of all recorders of --fleet, and exit"},
+			{Long: "json", Help: "with --status, print JSON"},
 			cli.OptVersion,
 			cli.OptHelp,
 		}
@@ -99,6 +112,9 @@ type settings struct {
 	status, processes      bool
 	remote                 sending.Options
 	source                 *source.Options
+	fleet, fleetID         string
+	dns                    []share.Name
+	json                   bool
 
 	args []string // hosts
 }
@@ -123,6 +139,23 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		set.processes = true
 	case "status":
 		set.status = true
+	case "json":
+		set.json = true
+	case "fleet":
+		set.fleet = arg
+	case "fleet-id":
+		if err := share.CheckID(arg); err != nil {
+			o.Usagef("--fleet-id: %v", err)
+		}
+		set.fleetID = arg
+	case "hosts-dns":
+		for text := range strings.SplitSeq(arg, ",") {
+			name, err := share.ParseName(text)
+			if err != nil {
+				o.Usagef("--hosts-dns: %v", err)
+			}
+			set.dns = append(set.dns, name)
+		}
 	default:
 		return set.remote.Own(opt, arg) || housekeeping.Keep(o, opt, arg, &set.keep)
 	}
@@ -140,11 +173,20 @@ func run(ctx context.Context, env *cli.Env) int {
 		o.Usagef("the list of -f has the hosts; add others to it")
 	case set.status && set.remote.Any():
 		o.Usagef("--status needs no --remote-write")
-	case set.status && (len(set.args) > 0 || set.hosts != "" || set.control != ""):
+	case set.status && (len(set.args) > 0 || set.hosts != "" || set.control != "" || len(set.dns) > 0):
 		o.Usagef("--status shows all hosts that are recorded to DIR (-d)")
+	case set.status && set.fleet != "" && set.dir != "":
+		o.Usagef("--status shows either the recordings in DIR (-d) or all of a fleet (--fleet)")
+	case set.json && !set.status:
+		o.Usagef("--json is for --status")
+	case set.fleetID != "" && (set.fleet == "" || set.status):
+		o.Usagef("--fleet-id is for a recorder with --fleet")
 	}
 	if status, exit := o.Done(); exit {
 		return status
+	}
+	if set.status && set.fleet != "" {
+		return set.showFleet(ctx, env)
 	}
 	if set.dir == "" {
 		dir, err := env.StateDir()
@@ -193,6 +235,10 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	store, err := set.openFleet(env)
+	if err != nil {
+		return err
+	}
 	if err := safefile.MkdirAll(dir, 0o755, nil); err != nil {
 		return fmt.Errorf("%s: %s; choose another directory with -d", dir, cli.ErrText(err))
 	}
@@ -203,8 +249,16 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	defer lock.Close()
 	debug.SetGCPercent(50) // most of the memory is long-lived metadata
 	var explained atomic.Bool
+	var suffix string
+	var spread time.Duration
+	if store != nil {
+		suffix = share.Suffix(set.fleetID)
+		spread = min(cmp.Or(set.interval, time.Minute), maxSpread)
+	}
 	f, err := fleet.New(fleet.Config{
 		Dir:       dir,
+		Suffix:    suffix,
+		Spread:    spread,
 		Configure: set.configure(env),
 		Interval:  set.interval,
 		Dialer:    pmapi.Dialer{Config: env.Config(), OwnSocket: env.Config().OwnSocket(), DialContext: set.source.DialContext},
@@ -212,7 +266,7 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 		Recorder:  pmlogger.Config{Hold: holdBytes},
 		Janitor:   &janitor.Config{Daily: true, Policy: set.keep},
 		Event: func(e fleet.Event) {
-			if len(list) == 1 && !explained.Load() && set.explain(env, list[0].Spec, &e) {
+			if len(list) == 1 && store == nil && !explained.Load() && set.explain(env, list[0].Spec, &e) {
 				explained.Store(true)
 				return
 			}
@@ -222,10 +276,15 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Set(list); err != nil {
+	hosts := newHosts(set, f, store)
+	if err := hosts.setNamed(list); err != nil {
 		return err
 	}
-	stop := set.onHangUp(ctx, env, f)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	endHosts := hosts.start(ctx, cancel, env.Version)
+	defer endHosts()
+	stop := set.onHangUp(ctx, env, f, hosts.setNamed)
 	defer stop()
 	var out *send.Recorder
 	if len(targets) > 0 {
@@ -241,11 +300,17 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	if out != nil {
 		out.Drain(sending.Patience)
 	}
+	if cause := context.Cause(ctx); errors.Is(cause, errFleet) {
+		return cause
+	}
 	return err
 }
 
 // followEvery is the interval at which changes of the list of hosts are noticed.
 const followEvery = 2 * time.Second
+
+// followFor is the time for which the archives of a host are sent after its recording has ended.
+const followFor = 10 * time.Minute
 
 // followHosts has the archives of all hosts sent, until end is called.
 func followHosts(f *fleet.Fleet, out *send.Recorder) (end func()) {
@@ -254,12 +319,14 @@ func followHosts(f *fleet.Fleet, out *send.Recorder) (end func()) {
 		defer close(done)
 		tick := time.NewTicker(followEvery)
 		defer tick.Stop()
+		last := make(map[send.Dir]time.Time) // when it was recorded
 		for {
-			var dirs []send.Dir
+			now := time.Now()
 			for _, h := range f.Status() {
-				dirs = append(dirs, send.Dir{Path: h.Dir, Name: h.Name})
+				last[send.Dir{Path: h.Dir, Name: h.Name}] = now
 			}
-			out.Set(dirs)
+			maps.DeleteFunc(last, func(_ send.Dir, t time.Time) bool { return now.Sub(t) > followFor })
+			out.Set(slices.Collect(maps.Keys(last)))
 			select {
 			case <-quit:
 				return
@@ -296,8 +363,8 @@ func say(env *cli.Env, e *fleet.Event) {
 	env.FlushOut()
 }
 
-// onHangUp lists the hosts again on SIGHUP, until stop is called.
-func (set *settings) onHangUp(ctx context.Context, env *cli.Env, f *fleet.Fleet) (stop func()) {
+// onHangUp lists the hosts again on SIGHUP and calls use, until stop is called.
+func (set *settings) onHangUp(ctx context.Context, env *cli.Env, f *fleet.Fleet, use func([]fleet.Host) error) (stop func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	done := make(chan struct{})
@@ -309,7 +376,7 @@ func (set *settings) onHangUp(ctx context.Context, env *cli.Env, f *fleet.Fleet)
 				continue
 			}
 			if err == nil {
-				err = f.Set(list)
+				err = use(list)
 			}
 			e := fleet.Event{Time: time.Now(), Host: "SIGHUP", Text: fmt.Sprintf("%d hosts", len(list))}
 			if err != nil {
@@ -363,6 +430,8 @@ func (set *settings) list(env *cli.Env) ([]fleet.Host, error) {
 			err = fmt.Errorf("%s: there is no host in it", set.hosts)
 		}
 		return list, err
+	case len(set.args) == 0 && (set.fleet != "" || len(set.dns) > 0):
+		return nil, nil
 	case len(set.args) == 0:
 		name, err := os.Hostname()
 		if err != nil {

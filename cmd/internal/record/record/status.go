@@ -1,18 +1,21 @@
 package record
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
@@ -51,28 +54,9 @@ func lockDir(dir string) (*os.File, error) {
 type state struct {
 	PID   int          `json:"pid"`
 	Time  time.Time    `json:"time"`
-	Hosts []hostStatus `json:"hosts"`
+	Hosts []share.Host `json:"hosts"`
 
 	RemoteWrite []send.Status `json:"remotewrite,omitempty"`
-}
-
-// A hostStatus is a fleet.Status as it is written.
-type hostStatus struct {
-	Name    string    `json:"name"`
-	Spec    string    `json:"spec"`
-	State   string    `json:"state"`
-	Archive string    `json:"archive,omitempty"`
-	Last    time.Time `json:"last,omitzero"` // when a sample was written
-	Samples uint64    `json:"samples"`
-	Missed  uint64    `json:"missed"`
-	Lag     float64   `json:"lag"` // seconds
-	MaxLag  float64   `json:"maxlag"`
-	Clock   float64   `json:"clock,omitempty"` // seconds by which the clock of the host is ahead
-	Bytes   int64     `json:"bytes"`
-	Daily   int64     `json:"daily"`
-	Errors  uint64    `json:"errors"`
-	Err     string    `json:"error,omitempty"`
-	ErrTime time.Time `json:"errortime,omitzero"`
 }
 
 // keepStatus writes the status every few seconds, until end is called, which removes it.
@@ -109,9 +93,19 @@ func (set *settings) keepStatus(f *fleet.Fleet, out *send.Recorder) (end func())
 }
 
 func writeStatus(path string, list []fleet.Status, remote []send.Status) error {
-	s := state{PID: os.Getpid(), Time: time.Now(), Hosts: make([]hostStatus, len(list)), RemoteWrite: remote}
+	s := state{PID: os.Getpid(), Time: time.Now(), Hosts: hostStatus(list), RemoteWrite: remote}
+	b, err := json.Marshal(&s)
+	if err != nil {
+		return err
+	}
+	return safefile.ReplaceBytes(path, append(b, '\n'), safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1})
+}
+
+// hostStatus returns the status of hosts as it is written.
+func hostStatus(list []fleet.Status) []share.Host {
+	hosts := make([]share.Host, len(list))
 	for i, h := range list {
-		w := hostStatus{
+		w := share.Host{
 			Name: h.Name, Spec: h.Spec, State: h.State.String(), Archive: h.Archive, Last: h.Written,
 			Samples: h.Samples, Missed: h.Missed, Lag: h.Lag.Seconds(), MaxLag: h.MaxLag.Seconds(), Clock: h.Clock.Seconds(),
 			Bytes: h.Bytes, Daily: h.Daily, Errors: h.Errors, ErrTime: h.ErrTime,
@@ -119,13 +113,9 @@ func writeStatus(path string, list []fleet.Status, remote []send.Status) error {
 		if h.Err != nil {
 			w.Err = h.Err.Error()
 		}
-		s.Hosts[i] = w
+		hosts[i] = w
 	}
-	b, err := json.Marshal(&s)
-	if err != nil {
-		return err
-	}
-	return safefile.ReplaceBytes(path, append(b, '\n'), safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1})
+	return hosts
 }
 
 // showStatus prints the status of the recordings in the directory.
@@ -156,6 +146,9 @@ func (set *settings) showStatus(env *cli.Env) int {
 		}
 		return env.Fatalf("%s: %s", path, cli.ErrText(err))
 	}
+	if set.json {
+		return printJSON(env, &s)
+	}
 	now := time.Now()
 	if lock, err := lockDir(set.dir); err == nil {
 		lock.Close()
@@ -182,6 +175,80 @@ func (set *settings) showStatus(env *cli.Env) int {
 		fmt.Fprintln(env.Stdout)
 		sending.Report(env.Stdout, s.RemoteWrite)
 	}
+	return 0
+}
+
+// showFleet prints the status of a fleet.
+func (set *settings) showFleet(ctx context.Context, env *cli.Env) int {
+	store, err := share.OpenStore(set.fleet, env.Getenv)
+	if err != nil {
+		return env.Fatalf("%v", err)
+	}
+	list, err := share.ReadStatus(ctx, store)
+	if err != nil && len(list) == 0 {
+		return env.Fatalf("%v", err)
+	}
+	if err != nil {
+		env.Errorf("%v", err)
+		env.Flush()
+	}
+	if len(list) == 0 {
+		return env.Fatalf("%s: no recorder has this fleet: \"%s record --fleet %[1]s\" starts one", set.fleet, env.Pcp())
+	}
+	if set.json {
+		return printJSON(env, list)
+	}
+	w := tabwriter.NewWriter(env.Stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprint(w, "RECORDER\tSTATE\tHOSTS\tLISTED\tWRITTEN\n")
+	for _, r := range list {
+		state := "recording"
+		if r.Gone {
+			state = "gone"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", r.ID, state, len(r.Hosts)+r.More, r.Listed, r.Time.In(env.Local()).Format("2006-01-02 15:04:05"))
+	}
+	w.Flush()
+	fmt.Fprintln(env.Stdout)
+	type row struct {
+		*share.Host
+		of *share.Status
+	}
+	var rows []row
+	for i := range list {
+		for j := range list[i].Hosts {
+			rows = append(rows, row{&list[i].Hosts[j], &list[i]})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return strings.Compare(a.Name, b.Name) })
+	fmt.Fprint(w, "HOST\tRECORDER\tSTATE\tLAST\tSAMPLES\tMISSED\tLAG\tSIZE\tA DAY\tERRORS\n")
+	for _, h := range rows {
+		state := h.State
+		if h.of.Gone {
+			state = "gone"
+		}
+		// Both times are of the recorder's clock.
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%.2fs\t%s\t%s\t%d\n", h.Name, h.of.ID, state, ago(h.of.Time, h.Last), h.Samples, h.Missed, h.Lag,
+			cli.Bytes(h.Bytes), cli.Bytes(h.Daily), h.Errors)
+	}
+	w.Flush()
+	for _, h := range rows {
+		if h.Err != "" && h.State != fleet.Recording.String() {
+			fmt.Fprintf(env.Stdout, "%s, %s ago: %s\n", h.Name, ago(h.of.Time, h.ErrTime), strings.ReplaceAll(h.Err, "\n", " "))
+		}
+		if text := fleet.ClockText(time.Duration(h.Clock * float64(time.Second))); text != "" {
+			fmt.Fprintf(env.Stdout, "%s: %s\n", h.Name, text)
+		}
+	}
+	return 0
+}
+
+// printJSON prints a value as JSON.
+func printJSON(env *cli.Env, v any) int {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return env.Fatalf("%v", err)
+	}
+	fmt.Fprintf(env.Stdout, "%s\n", b)
 	return 0
 }
 
