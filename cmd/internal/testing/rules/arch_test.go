@@ -81,6 +81,8 @@ var floors = map[string]int{
 
 	"cmd/internal/objects/objectstest": 9, // servers for tests
 
+	"cmd/internal/pmproxy/series/keys/keystest": 9, // servers for tests
+
 	"cmd/internal/pmlogger/rendezvous": 0, // a hash
 
 	"internal/zstdframes": 0, // a format of files
@@ -190,6 +192,7 @@ var neighbours = map[string]string{
 
 	"cmd/internal/pmproxy/webapi -> cmd/internal/pmproxy/internal/rest":     "requests and replies of the interfaces look alike",
 	"cmd/internal/pmproxy/series/archives -> cmd/internal/pmproxy/series":   "it is the store that has the archives",
+	"cmd/internal/pmproxy/series/keys -> cmd/internal/pmproxy/series":       "it is the store that has a key server",
 	"cmd/internal/pmproxy/series/seriestest -> cmd/internal/pmproxy/series": "it is a store in memory",
 
 	"cmd/internal/pmproxy/seriesapi -> cmd/internal/pmproxy/internal/rest": "answers look like those of the other interfaces",
