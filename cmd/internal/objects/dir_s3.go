@@ -104,7 +104,7 @@ func (s *s3) write(ctx context.Context, address string, data []byte, cond Condit
 		case cond.absent:
 			h.Set("If-None-Match", "*")
 		case cond.version != "":
-			h.Set("If-Match", cond.version)
+			h.Set("If-Match", strings.Trim(cond.version, `"`)) // Ceph 16 compares it as it is
 		}
 	}
 	for try := 0; ; try++ {

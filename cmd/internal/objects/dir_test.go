@@ -57,66 +57,66 @@ func local(t testing.TB, data []byte) *os.File {
 }
 
 // TestDir writes, reads, lists and removes files.
-func TestDir(t *testing.T) {
-	eachDir(t, func(t *testing.T, d *Dir) {
-		ctx := t.Context()
-		if _, _, err := d.Read(ctx, "h/none"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), d.Address("h/none")) {
-			t.Errorf("a missing file: %v", err)
+func TestDir(t *testing.T) { eachDir(t, testDir) }
+
+func testDir(t *testing.T, d *Dir) {
+	ctx := t.Context()
+	if _, _, err := d.Read(ctx, "h/none"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), d.Address("h/none")) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if list, err := d.List(ctx, "h"); err != nil || len(list) != 0 {
+		t.Errorf("a missing directory: %v, %v", list, err)
+	}
+	if err := d.Remove(ctx, "h/none"); err != nil {
+		t.Errorf("removing a missing file: %v", err)
+	}
+	v1, err := d.Write(ctx, "h/x y+z%", []byte("one"), IfAbsent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Condition{IfAbsent(), IfVersion(""), IfVersion(`"0123456789abcdef0123456789abcdef"`)} {
+		if _, err := d.Write(ctx, "h/x y+z%", []byte("two"), c); !errors.Is(err, ErrConflict) {
+			t.Errorf("%v: %v", c, err)
 		}
-		if list, err := d.List(ctx, "h"); err != nil || len(list) != 0 {
-			t.Errorf("a missing directory: %v, %v", list, err)
+	}
+	if _, err := d.Write(ctx, "h/none", []byte("two"), IfVersion(v1)); !errors.Is(err, ErrConflict) {
+		t.Errorf("IfVersion of a missing file: %v", err)
+	}
+	if got, v, err := d.Read(ctx, "h/x y+z%"); err != nil || string(got) != "one" || v != v1 {
+		t.Errorf("%q, %q, not %q, %v", got, v, v1, err)
+	}
+	v2, err := d.Write(ctx, "h/x y+z%", []byte("two"), IfVersion(v1))
+	if err != nil || v2 == v1 {
+		t.Errorf("%q, %v", v2, err)
+	}
+	if _, err := d.Write(ctx, "h/x y+z%", []byte("three"), IfVersion(v1)); !errors.Is(err, ErrConflict) {
+		t.Errorf("an old version: %v", err)
+	}
+	if _, err := d.Write(ctx, "h/deep/er", nil, Condition{}); err != nil {
+		t.Error(err)
+	}
+	sub, err := d.Sub("h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := sub.List(ctx, ".")
+	if err != nil || len(list) != 2 || list[0].Name != "deep" || !list[0].Dir || list[1].Name != "x y+z%" || list[1].Size != 3 || time.Since(list[1].Time).Abs() > time.Minute {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := errors.Join(d.Remove(ctx, "h/x y+z%"), d.CheckConditions(ctx, "check")); err != nil {
+		t.Error(err)
+	}
+	if list, err := d.List(ctx, "."); err != nil || len(list) != 1 || list[0].Name != "h" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for _, name := range []string{"", "/x", "../x", "a//b", "a/../b", ".x", "a/.x", "a\\b", "a\x00"} {
+		if _, err := d.Write(ctx, name, nil, Condition{}); err == nil || !strings.Contains(err.Error(), "not the name of a file") {
+			t.Errorf("%q: %v", name, err)
 		}
-		if err := d.Remove(ctx, "h/none"); err != nil {
-			t.Errorf("removing a missing file: %v", err)
-		}
-		v1, err := d.Write(ctx, "h/x y+z%", []byte("one"), IfAbsent())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range []Condition{IfAbsent(), IfVersion(""), IfVersion(`"0123456789abcdef0123456789abcdef"`)} {
-			if _, err := d.Write(ctx, "h/x y+z%", []byte("two"), c); !errors.Is(err, ErrConflict) {
-				t.Errorf("%v: %v", c, err)
-			}
-		}
-		if _, err := d.Write(ctx, "h/none", []byte("two"), IfVersion(v1)); !errors.Is(err, ErrConflict) {
-			t.Errorf("IfVersion of a missing file: %v", err)
-		}
-		if got, v, err := d.Read(ctx, "h/x y+z%"); err != nil || string(got) != "one" || v != v1 {
-			t.Errorf("%q, %q, not %q, %v", got, v, v1, err)
-		}
-		v2, err := d.Write(ctx, "h/x y+z%", []byte("two"), IfVersion(v1))
-		if err != nil || v2 == v1 {
-			t.Errorf("%q, %v", v2, err)
-		}
-		if _, err := d.Write(ctx, "h/x y+z%", []byte("three"), IfVersion(v1)); !errors.Is(err, ErrConflict) {
-			t.Errorf("an old version: %v", err)
-		}
-		if _, err := d.Write(ctx, "h/deep/er", nil, Condition{}); err != nil {
-			t.Error(err)
-		}
-		sub, err := d.Sub("h")
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := sub.List(ctx, ".")
-		if err != nil || len(list) != 2 || list[0].Name != "deep" || !list[0].Dir || list[1].Name != "x y+z%" || list[1].Size != 3 || time.Since(list[1].Time).Abs() > time.Minute {
-			t.Errorf("%+v, %v", list, err)
-		}
-		if err := errors.Join(d.Remove(ctx, "h/x y+z%"), d.CheckConditions(ctx, "check")); err != nil {
-			t.Error(err)
-		}
-		if list, err := d.List(ctx, "."); err != nil || len(list) != 1 || list[0].Name != "h" {
-			t.Errorf("%+v, %v", list, err)
-		}
-		for _, name := range []string{"", "/x", "../x", "a//b", "a/../b", ".x", "a/.x", "a\\b", "a\x00"} {
-			if _, err := d.Write(ctx, name, nil, Condition{}); err == nil || !strings.Contains(err.Error(), "not the name of a file") {
-				t.Errorf("%q: %v", name, err)
-			}
-		}
-		if _, err := d.Write(ctx, "big", make([]byte, maxSmall+1), Condition{}); err == nil {
-			t.Error("a file of more than 16 MiB was written")
-		}
-	})
+	}
+	if _, err := d.Write(ctx, "big", make([]byte, maxSmall+1), Condition{}); err == nil {
+		t.Error("a file of more than 16 MiB was written")
+	}
 }
 
 // TestDirAddresses checks addresses that cannot be written.
@@ -131,37 +131,37 @@ func TestDirAddresses(t *testing.T) {
 }
 
 // TestUpload uploads files of several sizes, and verifies them.
-func TestUpload(t *testing.T) {
-	eachDir(t, func(t *testing.T, d *Dir) {
-		for _, size := range []int{0, 1, partSize, 2*partSize + 5} {
-			want := contents(t, size)
-			f := local(t, want)
-			sums, err := d.Upload(t.Context(), "h/big", f)
-			if err != nil || sums.Size != int64(size) {
-				t.Fatalf("%d bytes: %+v, %v", size, sums, err)
-			}
-			if got := stored(t, d, "h/big"); !bytes.Equal(got, want) {
-				t.Errorf("%d bytes are stored as %d others", len(want), len(got))
-			}
-			if err := d.Verify(t.Context(), "h/big", sums); err != nil {
-				t.Error(err)
-			}
-			other := local(t, append(bytes.Clone(want), 'x'))
-			if size > 0 {
-				other = local(t, append(want[:size-1:size-1], ^want[size-1]))
-			}
-			sums, err = Sum(t.Context(), other)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := d.Verify(t.Context(), "h/big", sums); !errors.Is(err, ErrDiffers) {
-				t.Errorf("another file of %d bytes: %v", size, err)
-			}
-			if err := d.Verify(t.Context(), "h/none", sums); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a missing file: %v", err)
-			}
+func TestUpload(t *testing.T) { eachDir(t, testUpload) }
+
+func testUpload(t *testing.T, d *Dir) {
+	for _, size := range []int{0, 1, partSize, 2*partSize + 5} {
+		want := contents(t, size)
+		f := local(t, want)
+		sums, err := d.Upload(t.Context(), "h/big", f)
+		if err != nil || sums.Size != int64(size) {
+			t.Fatalf("%d bytes: %+v, %v", size, sums, err)
 		}
-	})
+		if got := stored(t, d, "h/big"); !bytes.Equal(got, want) {
+			t.Errorf("%d bytes are stored as %d others", len(want), len(got))
+		}
+		if err := d.Verify(t.Context(), "h/big", sums); err != nil {
+			t.Error(err)
+		}
+		other := local(t, append(bytes.Clone(want), 'x'))
+		if size > 0 {
+			other = local(t, append(want[:size-1:size-1], ^want[size-1]))
+		}
+		sums, err = Sum(t.Context(), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Verify(t.Context(), "h/big", sums); !errors.Is(err, ErrDiffers) {
+			t.Errorf("another file of %d bytes: %v", size, err)
+		}
+		if err := d.Verify(t.Context(), "h/none", sums); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a missing file: %v", err)
+		}
+	}
 }
 
 // stored reads a file of any kind of directory.
@@ -329,39 +329,39 @@ func TestAbandoned(t *testing.T) {
 }
 
 // TestShared lets writers count together: with conditions, no step is lost.
-func TestShared(t *testing.T) {
-	eachDir(t, func(t *testing.T, d *Dir) {
-		const writers, steps = 4, 25
-		var wg sync.WaitGroup
-		var conflicts atomic.Int64
-		for range writers {
-			wg.Go(func() {
-				for done := 0; done < steps; {
-					data, version, err := d.Read(t.Context(), "counter")
-					if err != nil && !errors.Is(err, fs.ErrNotExist) {
-						t.Error(err)
-						return
-					}
-					n, _ := strconv.Atoi(string(data))
-					_, err = d.Write(t.Context(), "counter", fmt.Append(nil, n+1), IfVersion(version))
-					switch {
-					case err == nil:
-						done++
-					case errors.Is(err, ErrConflict):
-						conflicts.Add(1)
-					default:
-						t.Error(err)
-						return
-					}
+func TestShared(t *testing.T) { eachDir(t, testShared) }
+
+func testShared(t *testing.T, d *Dir) {
+	const writers, steps = 4, 25
+	var wg sync.WaitGroup
+	var conflicts atomic.Int64
+	for range writers {
+		wg.Go(func() {
+			for done := 0; done < steps; {
+				data, version, err := d.Read(t.Context(), "counter")
+				if err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Error(err)
+					return
 				}
-			})
-		}
-		wg.Wait()
-		if data, _, err := d.Read(t.Context(), "counter"); err != nil || string(data) != fmt.Sprint(writers*steps) {
-			t.Errorf("%s, %v", data, err)
-		}
-		t.Logf("%d conflicts", conflicts.Load())
-	})
+				n, _ := strconv.Atoi(string(data))
+				_, err = d.Write(t.Context(), "counter", fmt.Append(nil, n+1), IfVersion(version))
+				switch {
+				case err == nil:
+					done++
+				case errors.Is(err, ErrConflict):
+					conflicts.Add(1)
+				default:
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if data, _, err := d.Read(t.Context(), "counter"); err != nil || string(data) != fmt.Sprint(writers*steps) {
+		t.Errorf("%s, %v", data, err)
+	}
+	t.Logf("%d conflicts", conflicts.Load())
 }
 
 // TestLeftovers checks that files of processes that were killed are hidden and vanish, and the modes of directories.

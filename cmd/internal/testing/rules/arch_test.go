@@ -80,6 +80,7 @@ var floors = map[string]int{
 	"cmd/internal/daemon/controlfile": 1,
 
 	"cmd/internal/objects/objectstest": 9, // servers for tests
+	"cmd/internal/archiveindex":        2, // of archives in object storage
 
 	"cmd/internal/pmproxy/series/keys/keystest": 9, // servers for tests
 
