@@ -391,3 +391,102 @@ func TestSenderNAT(t *testing.T) {
 	}
 	t.Logf("%d connections were forgotten", n.forgot.Load())
 }
+
+// TestReceiverCost has 200 hosts push records of 300 values, and measures their receiver: processor time for a record, and memory.
+func TestReceiverCost(t *testing.T) {
+	if !longtest.Enabled() {
+		t.Skip("a long test")
+	}
+	const hosts, records, metrics, instances = 200, 40, 50, 6
+	to := t.TempDir()
+	receiver := startPart(t, "receiver", "127.0.0.1:0", to)
+	pid := receiver.cmd.Process.Pid
+	idle := usage(t, pid)
+	var writers []*archive.Writer
+	var senders []*push.Sender
+	for i := range hosts {
+		dir, host := t.TempDir(), fmt.Sprint("h", i)
+		w, err := archive.Create(filepath.Join(dir, "a"), archive.WriterConfig{Label: archive.Label{Host: host, PID: 7, Start: pcp.Timestamp{Sec: startOf}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		indom := pcp.NewInDom(60, 1)
+		var list []pcp.Instance
+		for inst := range instances {
+			list = append(list, pcp.Instance{Inst: int32(inst), Name: fmt.Sprint("disk", inst)})
+		}
+		if err := w.InDom(pcp.Timestamp{Sec: startOf}, indom, list); err != nil {
+			t.Fatal(err)
+		}
+		for m := range metrics {
+			if err := w.Desc(pcp.Desc{PMID: pcp.NewPMID(60, 1, m), InDom: indom, Type: pcp.TypeU64, Sem: pcp.SemCounter}, fmt.Sprint("disk.dev.m", m)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		writers = append(writers, w)
+		cfg := push.SenderConfig{Dir: dir, Host: host, Receivers: []push.Config{{URL: "http://" + receiver.addr}}, Poll: 300 * time.Millisecond}
+		s, err := push.NewSender(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		senders = append(senders, s)
+	}
+	var warm resources
+	for n := range records {
+		if n == records/4 {
+			time.Sleep(time.Second)
+			warm = usage(t, pid)
+		}
+		for _, w := range writers {
+			res := &pcp.Result{Time: pcp.Timestamp{Sec: startOf + 10*int64(n)}}
+			for m := range metrics {
+				res.AddSet(pcp.NewPMID(60, 1, m))
+				for inst := range instances {
+					res.Add(pcp.Uint64Value(uint64(n * m)).WithInst(int32(inst)))
+				}
+			}
+			if err := errors.Join(w.WriteResult(res), w.Flush()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(700 * time.Millisecond) // each record is pushed alone
+	}
+	for i, s := range senders {
+		if err := writers[i].Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.Drain(time.Minute)
+		if st := s.Status(); st.Archives != 1 {
+			t.Errorf("host %d: %+v", i, st)
+		}
+	}
+	end := usage(t, pid)
+	pushed := float64(hosts * (records - records/4))
+	each := (end.cpu - warm.cpu).Seconds() / pushed
+	t.Logf("%d hosts: %.2f ms of processor time a record, %.3f %% of a processor for a host that records every 10 s; memory %.1f MB idle, %.1f MB with all, %.0f KB a host",
+		hosts, 1000*each, each*10, float64(idle.rss)/(1<<20), float64(end.rss)/(1<<20), float64(end.rss-idle.rss)/hosts/1024)
+	if per := (end.rss - idle.rss) / hosts; per > 1<<20 {
+		t.Errorf("%d bytes of memory for a host", per)
+	}
+}
+
+// resources are those of a process.
+type resources struct {
+	cpu time.Duration
+	rss int64
+}
+
+func usage(t *testing.T, pid int) (r resources) {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Skip("no /proc: ", err)
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	var user, system, pages int64
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12]+" "+fields[21], &user, &system, &pages); err != nil {
+		t.Fatal(err)
+	}
+	return resources{time.Duration(user+system) * 10 * time.Millisecond, pages * int64(os.Getpagesize())}
+}

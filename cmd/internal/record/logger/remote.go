@@ -2,13 +2,18 @@ package logger
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/push"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
@@ -16,6 +21,7 @@ import (
 
 // The local state of a recording to a URL.
 const (
+	spoolName   = "spool"  // of the archive
 	spoolVolume = 16 << 20 // bytes of a volume without -v
 	spoolMax    = 1 << 30  // maximum bytes of volumes queued for the server
 	finishTime  = 10 * time.Second
@@ -26,6 +32,9 @@ type remote struct {
 	cfg push.Config
 	dir string
 	w   io.Writer
+
+	left    []string       // directories of earlier recordings
+	lefters sync.WaitGroup // push these
 
 	p      *push.Pusher
 	cancel context.CancelFunc
@@ -84,10 +93,12 @@ func (rem *remote) open(ctx context.Context, env *cli.Env, set *settings) error 
 		rem.cfg.Warn(err)
 	}
 	tmp := env.Config().Get("PCP_TMPFILE_DIR")
-	if rem.dir, err = os.MkdirTemp(tmp, "pmlogger-"); err != nil {
+	prefix := fmt.Sprintf("pmlogger-%.8x-", sha256.Sum256([]byte(rem.cfg.URL)))
+	rem.left = leftovers(tmp, prefix)
+	if rem.dir, err = os.MkdirTemp(tmp, prefix); err != nil {
 		return err
 	}
-	set.cfg.Archive = filepath.Join(rem.dir, "spool")
+	set.cfg.Archive = filepath.Join(rem.dir, spoolName)
 	if set.cfg.Volume == (pmlogger.Size{}) {
 		set.cfg.Volume.Bytes = spoolVolume
 	}
@@ -95,12 +106,68 @@ func (rem *remote) open(ctx context.Context, env *cli.Env, set *settings) error 
 	return nil
 }
 
-func (rem *remote) base() string { return filepath.Join(rem.dir, "spool") }
+func (rem *remote) base() string { return filepath.Join(rem.dir, spoolName) }
+
+// leftovers lists the directories of earlier recordings to the same URL that were killed, or could not reach it: those of this user
+// that no recorder writes.
+func leftovers(tmp, prefix string) (list []string) {
+	entries, err := os.ReadDir(tmp)
+	if err != nil {
+		return nil // MkdirTemp reports it
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !strings.HasPrefix(e.Name(), prefix) || !info.IsDir() || !private(info) {
+			continue
+		}
+		dir := filepath.Join(tmp, e.Name())
+		if written, err := archive.Written(filepath.Join(dir, spoolName)); err != nil || written {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(dir, spoolName+".meta")); err == nil && info.Size() > 0 {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// pushLeft pushes the archives of earlier recordings, and removes those that the server has.
+func (rem *remote) pushLeft(ctx context.Context) {
+	done := make(chan struct{})
+	close(done)
+	for _, dir := range rem.left {
+		base := filepath.Join(dir, spoolName)
+		p, err := push.New(rem.quiet())
+		if err != nil {
+			return // start has reported it
+		}
+		err = p.Drain(ctx, push.Spool{Base: base, Done: done})
+		left, lerr := p.Left(base)
+		p.Close()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil || lerr != nil || left > 0:
+			fmt.Fprintf(rem.w, "Warning: the earlier recording %s is not pushed: %v\n", base, errors.Join(err, lerr))
+		default:
+			os.RemoveAll(dir)
+			fmt.Fprintf(rem.w, "Pushed the earlier recording %s\n", base)
+		}
+	}
+}
+
+// quiet is the configuration for earlier recordings, whose failures are those of the current one.
+func (rem *remote) quiet() push.Config {
+	cfg := rem.cfg
+	cfg.Warn, cfg.Back = nil, nil
+	return cfg
+}
 
 // start begins pushing.
 func (rem *remote) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	rem.cancel = cancel
+	rem.lefters.Go(func() { rem.pushLeft(ctx) })
 	go func() {
 		defer close(rem.ended)
 		rem.err = rem.p.Drain(ctx, push.Spool{
@@ -138,7 +205,7 @@ func (rem *remote) finish() bool {
 		os.RemoveAll(rem.dir) // here, since on SIGUSR2 another program replaces this one
 		return true
 	default:
-		fmt.Fprintf(rem.w, "Warning: %d bytes did not reach %s; \"pmlogpush\" sends them there from %s\n", left, rem.cfg.URL, rem.base())
+		fmt.Fprintf(rem.w, "Warning: %d bytes did not reach %s; the next pmlogger to this URL, or \"pmlogpush\", sends them there from %s\n", left, rem.cfg.URL, rem.base())
 	}
 	rem.dir = "" // it stays
 	return false
@@ -149,6 +216,7 @@ func (rem *remote) remove() {
 	if rem.cancel != nil {
 		rem.cancel()
 		<-rem.ended
+		rem.lefters.Wait()
 	}
 	rem.p.Close()
 	if rem.dir != "" {

@@ -5,6 +5,7 @@ package logger
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/signal"
 
@@ -26,6 +27,9 @@ func signals(ctx context.Context, ch chan os.Signal, _ *pmlogger.Recorder, end c
 		end(&caught{number: 2})
 	}
 }
+
+// private reports whether a directory belongs to this user only, which is not known here.
+func private(fs.FileInfo) bool { return false }
 
 func separate() {}
 

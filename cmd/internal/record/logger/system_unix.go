@@ -5,6 +5,7 @@ package logger
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -71,6 +72,12 @@ func contains(list []os.Signal, sig os.Signal) bool {
 		}
 	}
 	return false
+}
+
+// private reports whether a directory belongs to this user, and no other user can enter it.
+func private(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }
 
 // separate makes the process the leader of its own group, so that signals for its parent's
