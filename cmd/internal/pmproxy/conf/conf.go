@@ -45,6 +45,7 @@ type File struct {
 	PushHosts   []string
 	PushTimeout time.Duration
 	PushQuota   int64
+	PushKeep    time.Duration // age at which pushed archives are removed, 0 for never
 
 	// ExcludeMetrics are patterns of the names of metrics excluded from the series; metrics of the
 	// instance domains in ExcludeInDoms are excluded too. Nil means DefaultExclude and
@@ -233,6 +234,9 @@ func (f *File) setOther(section, key, value string) (err error) {
 		if f.PushQuota, err = ParseSize(value); err != nil {
 			err = fmt.Errorf("%s: %w", key, err)
 		}
+	case "pmlogger keep":
+		n, nerr := number(key, value, 36500)
+		f.PushKeep, err = time.Duration(n)*24*time.Hour, nerr
 	case "discover exclude.metrics":
 		f.ExcludeMetrics = append([]string{}, list(value)...)
 	case "discover exclude.indoms":

@@ -39,6 +39,7 @@ func TestParse(t *testing.T) {
 	f("[pmproxy]\nredis.enabled = true\n[redis]\nenabled = true\nservers = a:1, b:2\n[pmseries]\nservers = c:3", File{ForwardKeys: true, KeyServers: []string{"a:1", "b:2"}})
 	f("[pmseries]\nenabled = false\ncolumns = false\nservers = c:3\n[pmsearch]\nenabled = false\ncount = 20\n[discover]\nenabled = false\n[pmlogger]\nenabled = false\nauthenticate = false\nhosts = a, b*\ntimeout = 1500",
 		File{NoPush: true, PushAnybody: true, PushHosts: []string{"a", "b*"}, PushTimeout: 1500 * time.Millisecond, NoSeries: true, NoColumns: true, NoSearch: true, NoDiscover: true, SearchCount: 20, KeyServers: []string{"c:3"}})
+	f("[pmlogger]\nquota = 10GB\nkeep = 30", File{PushQuota: 10 << 30, PushKeep: 30 * 24 * time.Hour})
 	f("[discover]\nexclude.metrics = a.*, b\nexclude.indoms = 3.9", File{ExcludeMetrics: []string{"a.*", "b"}, ExcludeInDoms: []pcp.InDom{pcp.NewInDom(3, 9)}})
 	f("[discover]\nexclude.metrics =\nexclude.indoms =", File{ExcludeMetrics: []string{}, ExcludeInDoms: []pcp.InDom{}})
 	f("[redis]\nusername = x\n[pmseries]\na = b\n[discover]\nfoo = bar\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
@@ -102,4 +103,13 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%v, %v", file, err)
 		}
 	})
+}
+
+// TestParseSize parses sizes.
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int64{"1": 1, "500mb": 500 << 20, "10Gb": 10 << 30, "3kb": 3 << 10, "2tb": 2 << 40, "": 0, "0": 0, "-1gb": 0, "gb": 0, "1x": 0, "9999999999tb": 0} {
+		if n, err := ParseSize(text); n != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d, %v", text, n, err)
+		}
+	}
 }

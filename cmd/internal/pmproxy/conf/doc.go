@@ -35,6 +35,7 @@
 //	authenticate    true or false: whether clients must be authorised for that, as they must if nothing is set
 //	hosts           patterns for the hosts whose archives are taken, commas between
 //	timeout         milliseconds without a request after which an archive ends
+//	keep            days after their last change for which archives are kept; they are then also compressed
 //	quota           the limit of the bytes of a host's archives, such as 10gb; for tokens without their own
 //
 //	[discover]

@@ -20,6 +20,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/conf"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/fleet"
@@ -191,7 +192,7 @@ func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log
 	for _, text := range file.Notes {
 		log.Warn(text)
 	}
-	if file.PushAnybody != old.PushAnybody || file.PushTimeout != old.PushTimeout || file.PushQuota != old.PushQuota || !slices.Equal(file.PushHosts, old.PushHosts) ||
+	if file.PushAnybody != old.PushAnybody || file.PushTimeout != old.PushTimeout || file.PushQuota != old.PushQuota || file.PushKeep != old.PushKeep || !slices.Equal(file.PushHosts, old.PushHosts) ||
 		file.NoSeries != old.NoSeries || file.NoColumns != old.NoColumns || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount ||
 		!slices.Equal(file.ExcludeMetrics, old.ExcludeMetrics) || !slices.Equal(file.ExcludeInDoms, old.ExcludeInDoms) {
 		log.Warn("what changed of [pmseries], [pmsearch], [pmlogger] and [discover] takes effect when pmproxy is started again")
@@ -280,6 +281,10 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		}
 		h.closers = append(h.closers, push)
 		h.byPrefix["/logger/"], h.push = push, push
+		if file.PushKeep > 0 {
+			k := &keeper{dir: cfg.Dir, keep: file.PushKeep, rest: restTime, log: log, hosts: map[string]*janitor.Janitor{}}
+			h.closers = append(h.closers, k.start())
+		}
 	}
 	if file.NoSeries {
 		return nil
