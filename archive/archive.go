@@ -219,7 +219,13 @@ func (a *Archive) loadIndex(path string) error {
 	}
 	defer src.Close()
 	a.traceLabel(src, VolIndex)
-	label, list, err := ReadIndex(io.NewSectionReader(src, 0, 1<<62))
+	length := int64(0)
+	if !src.Compressed() {
+		if length, err = src.Size(); err != nil {
+			return err
+		}
+	}
+	label, list, err := readIndex(io.NewSectionReader(src, 0, 1<<62), length)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,10 @@ func DecodeIndexEntry(b []byte, version int) IndexEntry {
 
 // ReadIndex reads a whole temporal index. It ignores a cut last entry, which the
 // logger may just be writing.
-func ReadIndex(r io.Reader) (Label, []IndexEntry, error) {
+func ReadIndex(r io.Reader) (Label, []IndexEntry, error) { return readIndex(r, 0) }
+
+// readIndex is ReadIndex for a file of at least length bytes.
+func readIndex(r io.Reader, length int64) (Label, []IndexEntry, error) {
 	var head [labelSize3]byte
 	n, err := io.ReadFull(r, head[:8])
 	if err != nil && !isEOF(err) {
@@ -65,7 +68,11 @@ func ReadIndex(r io.Reader) (Label, []IndexEntry, error) {
 	if err != nil {
 		return Label{}, nil, fmt.Errorf("offset 0: %w", err)
 	}
-	list, err := readIndexEntries(r, nil, label.Version)
+	size := int64(indexSize2)
+	if label.Version >= Version3 {
+		size = indexSize3
+	}
+	list, err := readIndexEntries(r, make([]IndexEntry, 0, min(length/size, maxIndex)), label.Version)
 	return label, list, err
 }
 
