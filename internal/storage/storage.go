@@ -38,6 +38,12 @@ type Prefixer interface {
 	ReadDirPrefix(address, prefix string) ([]fs.DirEntry, error)
 }
 
+// A FileReader is a Store that reads a small file in one request.
+type FileReader interface {
+	// ReadFile returns the contents of a file of at most 16 MiB.
+	ReadFile(address string) ([]byte, error)
+}
+
 var schemes struct {
 	sync.RWMutex
 	m map[string]func() Store

@@ -305,6 +305,22 @@ func (s *store) find(address string) (*info, error) {
 	return i, nil
 }
 
+// ReadFile implements [storage.FileReader] for stores that have small files.
+func (s *store) ReadFile(address string) ([]byte, error) {
+	back, ok := s.back.(writer)
+	if !ok {
+		return nil, &Error{address, errors.ErrUnsupported}
+	}
+	if s.err != nil {
+		return nil, &Error{address, s.err}
+	}
+	data, _, err := back.read(context.Background(), address)
+	if err != nil {
+		return nil, wrap(address, err)
+	}
+	return data, nil
+}
+
 // Open implements [storage.Store].
 func (s *store) Open(address string) (storage.File, error) {
 	i, err := s.find(address)

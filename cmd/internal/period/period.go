@@ -35,6 +35,9 @@ func Archives(dir string, from, to pcp.Timestamp) (list []Archive, ok bool) {
 	if !storage.Remote(dir) || strings.Contains(dir, ",") {
 		return nil, false
 	}
+	if list, ok := indexed(dir, from, to); ok {
+		return list, true
+	}
 	entries, err := storage.ReadDir(dir)
 	if err != nil {
 		return nil, false

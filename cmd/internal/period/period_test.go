@@ -1,6 +1,7 @@
 package period
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/archiveindex"
 	"github.com/go-pcp/pcp/internal/storage"
 )
 
@@ -37,7 +39,8 @@ func (d *dirStore) Stat(address string) (fs.FileInfo, error) { return os.Stat(d.
 
 func (d *dirStore) ReadDir(address string) ([]fs.DirEntry, error) { return os.ReadDir(d.path(address)) }
 
-func (d *dirStore) take() (n int) { n = len(d.opened); clear(d.opened); return n }
+func (d *dirStore) ReadFile(address string) ([]byte, error) { return os.ReadFile(d.path(address)) }
+func (d *dirStore) take() (n int)                           { n = len(d.opened); clear(d.opened); return n }
 
 func at(t *testing.T, text string) time.Time { return must(time.Parse("20060102.15.04", text))(t) }
 
@@ -134,6 +137,58 @@ func TestArchives(t *testing.T) {
 	for _, dir := range []string{"dir://wrong", "dir://none", "dir://missing"} {
 		if list, ok := Archives(dir, pcp.TimestampOf(at(t, "20250115.12.00")), pcp.Timestamp{}); ok {
 			t.Errorf("%s: %v", dir, list)
+		}
+	}
+}
+
+// TestIndexed looks for the archives of periods by index objects, of which some are wrong.
+func TestIndexed(t *testing.T) {
+	d := &dirStore{root: t.TempDir(), opened: map[string]bool{}}
+	storage.Register("dir", func() storage.Store { return d })
+	start := at(t, "20250115.00.10")
+	for i := range 20 {
+		s := start.AddDate(0, 0, i)
+		write(t, filepath.Join(d.root, "h", s.Format("20060102.15.04")), s, s.Add(24*time.Hour-time.Minute))
+	}
+	entry := func(base, begin, end string) archiveindex.Archive {
+		return archiveindex.Archive{Name: base, Begin: at(t, begin), End: at(t, end), Complete: true}
+	}
+	for _, c := range []struct {
+		name string
+		list []archiveindex.Archive
+		raw  string // in place of the list
+		ok   bool
+	}{
+		{"right", []archiveindex.Archive{entry("20250119.00.10", "20250119.00.10", "20250120.00.09"), entry("20250120.00.10", "20250120.00.10", "20250121.00.09")}, "", true},
+		{"an archive is missing in the index", []archiveindex.Archive{entry("20250119.00.10", "20250119.00.10", "20250120.00.09")}, "", false},
+		{"an archive does not exist", []archiveindex.Archive{entry("20250120.00.11", "20250120.00.11", "20250121.00.09")}, "", false},
+		{"an archive begins at another time", []archiveindex.Archive{entry("20250120.00.10", "20250118.00.10", "20250121.00.09")}, "", false},
+		{"an archive of another day", []archiveindex.Archive{entry("20250117.00.10", "20250120.00.10", "20250121.00.09")}, "", false},
+		{"damaged", nil, "{", false},
+	} {
+		day := archiveindex.Day{Version: 1, Host: "h", Day: "20250120", Archives: c.list}
+		b, err := day.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.raw != "" {
+			b = []byte(c.raw)
+		}
+		path := filepath.Join(d.root, "h", archiveindex.NameOf("20250120"))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		from := pcp.TimestampOf(at(t, "20250120.12.00"))
+		if _, ok := indexed("dir://h", from, from); ok != c.ok {
+			t.Errorf("%s: the index is used: %v", c.name, ok)
+		}
+		d.take()
+		list, ok := Archives("dir://h", from, from)
+		if !ok || len(list) != 1 || !strings.HasSuffix(list[0].Path, "20250120.00.10") {
+			t.Errorf("%s: %v, %v", c.name, list, ok)
+		}
+		if n := d.take(); c.ok && n != 1 {
+			t.Errorf("%s: %d archives were opened", c.name, n)
 		}
 	}
 }
