@@ -173,6 +173,7 @@ func (s *Scanner) Next() (*Record, error) {
 			s.rec.Volume = s.rd.v.number
 		}
 		if !errors.Is(err, io.EOF) || s.cur+1 == len(s.list) {
+			s.rest()
 			return nil, err
 		}
 		end, err := a.End()
@@ -187,6 +188,14 @@ func (s *Scanner) Next() (*Record, error) {
 		if err := s.nextArchive(end); err != nil {
 			return nil, err
 		}
+	}
+}
+
+// rest releases memory, and has the next records read in small pieces: a program may follow many archives that grow slowly.
+func (s *Scanner) rest() {
+	if s.rd.vr != nil {
+		s.rd.vr.w.rest()
+		s.rd.vr.body, s.rec.Body = nil, nil
 	}
 }
 

@@ -158,6 +158,12 @@ const windowSize = 512 << 10
 
 func (w *window) drop() { w.buf = w.buf[:0] }
 
+// restSize is the number of bytes to read at once after rest.
+const restSize = 32 << 10
+
+// rest releases the memory. The next bytes are read in small pieces.
+func (w *window) rest() { w.buf, w.size = nil, restSize }
+
 // at returns n bytes at off, fewer where the file ends. They are valid until
 // the next call that finds its bytes outside of the window. The window is placed
 // so that the next bytes are in it: behind off, or with back before off+n.

@@ -73,7 +73,6 @@ type Client struct {
 	http         *http.Client
 	version      Version // 0: not known yet
 	enc          Encoder
-	room         []byte
 	conns        int                                             // number of connections made
 	wait         func(ctx context.Context, d time.Duration) bool // pacing.Sleep, but in tests
 }
@@ -334,11 +333,14 @@ func (r *reply) written(of int) (n int, ok bool) {
 }
 
 func (c *Client) post(ctx context.Context, v Version, list []Series) (Outcome, *reply, error) {
+	mem := rooms.Get().(*room)
+	c.enc.room = *mem
 	body := c.enc.Encode(v, list)
-	if n := s2.MaxEncodedLen(len(body)); n > len(c.room) {
-		c.room = make([]byte, n)
+	*mem, c.enc.room = c.enc.room, room{}
+	if n := s2.MaxEncodedLen(len(body)); n > len(mem.compressed) {
+		mem.compressed = make([]byte, n)
 	}
-	body = s2.EncodeSnappy(c.room, body)
+	body = s2.EncodeSnappy(mem.compressed, body)
 	out := Outcome{Bytes: len(body)}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.write, bytes.NewReader(body))
 	if err != nil {
@@ -353,6 +355,9 @@ func (c *Client) post(ctx context.Context, v Version, list []Series) (Outcome, *
 	req.Header.Set("Content-Encoding", "snappy")
 	req.Header.Set("X-Prometheus-Remote-Write-Version", number)
 	r, _, err := c.do(req, maxReply)
+	if err == nil && r.status/100 == 2 { // otherwise the body may still be read
+		rooms.Put(mem)
+	}
 	return out, r, err
 }
 

@@ -3,6 +3,7 @@ package remote
 import (
 	"encoding/binary"
 	"math"
+	"sync"
 )
 
 // A Version is a version of the protocol.
@@ -69,13 +70,23 @@ func tag(field, kind int) byte { return byte(field<<3 | kind) }
 
 // An Encoder makes requests. Its zero value is ready to use.
 type Encoder struct {
+	room
+	told map[*Family]bool // families with metadata in a request of version 1.0
+}
+
+// A room is the memory for a request.
+type room struct {
 	refs    map[string]uint32 // of symbols
 	symbols []byte
 	series  []byte
 	packed  []byte
-	told    map[*Family]bool // families with metadata in a request of version 1.0
 	body    []byte
+
+	compressed []byte
 }
+
+// rooms are shared by clients: a program may have thousands of them, of which few make requests at a time.
+var rooms = sync.Pool{New: func() any { return new(room) }}
 
 // Encode returns the bytes of a request, not compressed, valid until the next call.
 func (e *Encoder) Encode(v Version, list []Series) []byte {

@@ -2,6 +2,7 @@ package send
 
 import (
 	"encoding/hex"
+	"hash/maphash"
 	"unicode/utf8"
 
 	"github.com/go-pcp/pcp"
@@ -27,9 +28,10 @@ type descriptions struct {
 
 // A description is the series that describes a metric with one of its names.
 type description struct {
-	name   string          // in PCP
-	of     *catalog.Metric // for which series was made
-	series *series         // nil: nothing is sent
+	name string // in PCP
+	of   uint64 // hash of the description
+	last int64  // time of the last sample
+	any  bool   // there is one
 }
 
 // lookup returns a metric of the catalog, or nil.
@@ -51,6 +53,9 @@ func (d *descriptions) lookup(r *reader, name string, due bool) *catalog.Metric 
 	return d.metrics[name]
 }
 
+// rest releases memory. The next lookup reads the catalog again.
+func (d *descriptions) rest() { d.metrics, d.read, d.stale = nil, false, false }
+
 // describe adds samples of a metric's descriptions: at its first values in the archive and in each hour.
 func (r *reader) describe(m *metric, at int64) {
 	hour := at / describeEvery
@@ -61,16 +66,20 @@ func (r *reader) describe(m *metric, at int64) {
 	for i := range m.about {
 		d := &m.about[i]
 		of := r.described.lookup(r, d.name, true)
-		if of != nil && (d.of == nil || d.of.ID != of.ID || d.of.Labels.JSON != of.Labels.JSON) {
-			d.series = r.description(of)
-		}
-		d.of = of
-		s := d.series
-		if of == nil || s == nil || s.any && at <= s.last {
+		if of == nil {
 			continue
 		}
-		s.last, s.any = at, true
-		if !r.warm {
+		if hash := maphash.String(r.seeds[0], of.ID.String()+of.Labels.JSON); hash != d.of {
+			d.of, d.any = hash, false
+		}
+		if d.any && at <= d.last {
+			continue
+		}
+		d.last, d.any = at, true
+		if r.warm {
+			continue
+		}
+		if s := r.description(of); s != nil { // which is not kept: it is seldom needed
 			r.w.add(s, at, remote.Number(1))
 		}
 	}
@@ -113,7 +122,7 @@ func (r *reader) description(m *catalog.Metric) *series {
 		return nil
 	}
 	f := &remote.Family{Name: nameOf(labels), Help: "1 for a metric of PCP that is sent, with its description"}
-	return &series{Series: remote.Series{Labels: labels, Family: f}, key: key, bytes: len(key) + labelBytes*len(labels), about: true}
+	return &series{Series: remote.Series{Labels: labels, Family: f}, key: r.hash(key), bytes: len(key) + labelBytes*len(labels), about: true}
 }
 
 // described reports whether a series describes a metric.

@@ -31,7 +31,7 @@ type reader struct {
 	taken   map[string]bool                   // names of families
 	all     map[string]bool                   // names that the metrics of the archive have in Prometheus, once they are needed
 	indoms  map[pcp.InDom]*indom
-	live    map[string]*series // by key
+	live    map[hashed]*series // by key
 	dead    []*series          // those of live whose end is marked
 	epochs  []pcp.Timestamp    // when labels change, except those of instances
 	epoch   int                // number of them that have passed
@@ -45,8 +45,8 @@ type reader struct {
 
 	described descriptions
 
-	seed maphash.Seed
-	sent map[uint64]bool // hashes of the keys of all series
+	seeds [2]maphash.Seed
+	sent  map[uint64]bool // hashes of the keys of all series
 
 	w    *window
 	warm bool // the record was sent before
@@ -112,8 +112,8 @@ type indom struct {
 func newReader(a *archive.Archive, start, finish pcp.Timestamp, follow bool, from position, out func(*window) (*window, error)) *reader {
 	r := &reader{
 		a: a, meta: a.Meta(), start: start, finish: finish, follow: follow, from: from, out: out,
-		metrics: make(map[pcp.PMID]*metric), taken: make(map[string]bool), indoms: make(map[pcp.InDom]*indom), live: make(map[string]*series),
-		seed: maphash.MakeSeed(), sent: make(map[uint64]bool),
+		metrics: make(map[pcp.PMID]*metric), taken: make(map[string]bool), indoms: make(map[pcp.InDom]*indom), live: make(map[hashed]*series),
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, sent: make(map[uint64]bool),
 	}
 	r.readEpochs()
 	return r
@@ -162,6 +162,8 @@ func (r *reader) read(ctx context.Context, w *window) error {
 			if err := r.flush(); err != nil {
 				return err
 			}
+			r.w.rest()
+			r.described.rest()
 			again, err := r.more(ctx, err)
 			if err != nil {
 				return err
@@ -247,7 +249,7 @@ func (r *reader) flush() error {
 	for _, s := range w.list {
 		if !s.sent && !s.about {
 			s.sent = true
-			r.sent[maphash.String(r.seed, s.key)] = true // an instance may come back
+			r.sent[s.key[0]] = true // an instance may come back
 		}
 	}
 	r.sum.series = len(r.sent)
@@ -550,7 +552,8 @@ func (r *reader) series(f *remote.Family, pairs []names.Pair) *series {
 	if !ok {
 		return nil
 	}
-	if s := r.live[key]; s != nil {
+	hash := r.hash(key)
+	if s := r.live[hash]; s != nil {
 		if !s.dead {
 			r.left.Twins++
 			return nil
@@ -563,9 +566,16 @@ func (r *reader) series(f *remote.Family, pairs []names.Pair) *series {
 		renamed.Name = name
 		f = &renamed
 	}
-	s := &series{Series: remote.Series{Labels: labels, Family: f}, key: key, bytes: len(key) + labelBytes*len(labels)}
+	s := &series{Series: remote.Series{Labels: labels, Family: f}, key: hash, bytes: len(key) + labelBytes*len(labels)}
 	r.live[s.key] = s
 	return s
+}
+
+// A hashed is a key, in less memory: there may be a million of them.
+type hashed [2]uint64
+
+func (r *reader) hash(key string) hashed {
+	return hashed{maphash.String(r.seeds[0], key), maphash.String(r.seeds[1], key)}
 }
 
 // kill marks the end of the series of a member. A new member with the same labels revives them.

@@ -19,7 +19,7 @@ const (
 // A series is a series of the database while it has samples.
 type series struct {
 	remote.Series
-	key    string // its labels
+	key    hashed // of its labels
 	bytes  int    // estimate of the size of the labels
 	last   int64  // time of its last sample
 	any    bool   // it has a last sample
@@ -64,6 +64,11 @@ func (w *window) reset(after int64) {
 	w.after, w.end, w.first, w.about, w.full = after, noTime, noTime, 0, false
 	clear(w.list)
 	w.list, w.counts, w.entries, w.samples = w.list[:0], w.counts[:0], w.entries[:0], w.samples[:0]
+}
+
+// rest releases the memory of an empty window, which the next samples allocate again.
+func (w *window) rest() {
+	w.list, w.counts, w.entries, w.samples, w.room, w.parts = nil, nil, nil, nil, nil, nil
 }
 
 // add adds a sample.
