@@ -3,31 +3,35 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
+	"time"
 
-	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent/builtin"
-	agentpmcd "github.com/go-pcp/pcp/internal/agent/pmcd"
-	"github.com/go-pcp/pcp/pmcd"
-	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/cmd/bench/scale/hosts"
 )
 
-// simEnv has the number of metrics in a process that is the hosts.
+// simEnv has the number of metrics in a process that is hosts, and the file with the samples that they served.
 const simEnv = "PCP_BENCH_SIMULATE"
 
-// simMain is a collector that serves all addresses of the loopback interface: each is a host.
+// simMain is a process that is hosts: it serves all addresses of the loopback interface.
 func simMain() {
-	n, err := strconv.Atoi(os.Getenv(simEnv))
+	n, path, _ := strings.Cut(os.Getenv(simEnv), " ")
+	metrics, err := strconv.Atoi(n)
 	if err == nil {
-		err = serveHosts(n)
+		err = serveHosts(metrics, path)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "simulated hosts:", err)
@@ -35,35 +39,32 @@ func simMain() {
 	}
 }
 
-// simInstances is how many instances one metric in six has.
-const simInstances = 8
+// A served is a sample that a host answered: its number, its time in microseconds since 1970, and the number of values.
+type served struct {
+	host   uint32
+	values uint32
+	time   int64
+}
 
-func serveHosts(metrics int) error {
-	var clock atomic.Uint64
-	var indoms []*pmda.InDom
-	for i := range 5 {
-		indoms = append(indoms, &pmda.InDom{Serial: i + 1, List: func(context.Context) ([]pcp.Instance, error) {
-			list := make([]pcp.Instance, simInstances)
-			for j := range list {
-				list[j] = pcp.Instance{Inst: int32(j), Name: fmt.Sprintf("unit%d-%d", i, j)}
-			}
-			return list, nil
-		}})
+const servedSize = 16
+
+func serveHosts(metrics int, path string) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
 	}
-	cfg := pmda.Config{Name: "sim", Domain: 400, InDoms: indoms}
-	for i := range metrics {
-		m := pmda.Metric{
-			Name: fmt.Sprintf("sim.group%02d.metric%03d", i/20, i), Cluster: i / 20, Item: i % 20, Type: pcp.TypeU64, Sem: pcp.SemCounter,
-			OneLine: fmt.Sprintf("Simulated metric number %d of many", i),
-			Help:    strings.Repeat("A text of the length that help usually has. ", 4) + strconv.Itoa(i),
-			Value:   func(inst int32, _ int) (pcp.Value, error) { return pcp.Uint64Value(clock.Add(1) + uint64(inst)), nil },
-		}
-		if i%6 == 5 {
-			m.InDom = indoms[i%5]
-		}
-		cfg.Metrics = append(cfg.Metrics, m)
-	}
-	sim, err := pmda.NewTable(cfg)
+	w := bufio.NewWriter(f)
+	defer func() { err = errors.Join(err, w.Flush(), f.Close()) }()
+	var mu sync.Mutex
+	s, err := hosts.New(hosts.Config{Metrics: metrics, Served: func(host int, at time.Time, values int) {
+		mu.Lock()
+		defer mu.Unlock()
+		var b [servedSize]byte
+		binary.LittleEndian.PutUint32(b[:], uint32(host))
+		binary.LittleEndian.PutUint32(b[4:], uint32(values))
+		binary.LittleEndian.PutUint64(b[8:], uint64(at.UnixMicro()))
+		w.Write(b[:]) // its error is that of Flush
+	}})
 	if err != nil {
 		return err
 	}
@@ -71,18 +72,92 @@ func serveHosts(metrics int) error {
 	if err != nil {
 		return err
 	}
-	own := agentpmcd.Builtin()
-	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{
-		{Name: own.Name, Domain: own.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-			return own.Open(builtin.Env{Host: s.Host(), Version: "bench"})
-		}},
-		{Name: "sim", Domain: 400, Agent: sim},
-	}})
-	if err != nil {
-		return err
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	fmt.Println(ln.Addr().(*net.TCPAddr).Port)
-	return s.Run(ctx)
+	fmt.Println(ln.Addr().(*net.TCPAddr).Port, s.Values())
+	return s.Serve(ctx, ln)
+}
+
+// readServed reads the file of a process.
+func readServed(path string) (list []served, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	for {
+		var b [servedSize]byte
+		if _, err := io.ReadFull(r, b[:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return list, err
+		}
+		list = append(list, served{binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint32(b[4:]), int64(binary.LittleEndian.Uint64(b[8:]))})
+	}
+}
+
+// A crowd is the processes that are hosts.
+type crowd struct {
+	procs  []*exec.Cmd
+	ports  []string
+	paths  []string
+	values int // of a sample of a host
+}
+
+// perProcess is the largest number of hosts in a process, which has an open file for each.
+const perProcess = 5000
+
+// simulate starts the hosts.
+func simulate(n, metrics int, dir string) (*crowd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := new(crowd)
+	for i := range (n + perProcess - 1) / perProcess {
+		path := fmt.Sprintf("%s/served%d", dir, i)
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", simEnv, metrics, path))
+		cmd.Stderr = os.Stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			return nil, errors.Join(err, c.stop())
+		}
+		c.procs = append(c.procs, cmd)
+		var port string
+		if _, err := fmt.Fscanln(out, &port, &c.values); err != nil {
+			return nil, errors.Join(fmt.Errorf("simulated hosts: %w", err), c.stop())
+		}
+		c.ports, c.paths = append(c.ports, port), append(c.paths, path)
+	}
+	return c, nil
+}
+
+// stop ends the hosts.
+func (c *crowd) stop() (err error) {
+	for _, cmd := range c.procs {
+		cmd.Process.Signal(syscall.SIGTERM)
+		err = cmp.Or(err, cmd.Wait())
+	}
+	c.procs = nil
+	return err
+}
+
+// address returns that of a host.
+func (c *crowd) address(i int) string {
+	return fmt.Sprintf("%v:%s", hosts.Address(i), c.ports[i/perProcess])
+}
+
+// pids returns the processes.
+func (c *crowd) pids() (list []int) {
+	for _, cmd := range c.procs {
+		list = append(list, cmd.Process.Pid)
+	}
+	return list
 }

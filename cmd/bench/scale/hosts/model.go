@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	domain     = 400
+	// Domain is the domain of the simulated metrics.
+	Domain     = 400
 	pmcdDomain = 2
 
 	clusterSize = 20 // metrics in a cluster
@@ -58,7 +59,7 @@ func makeMetrics(n int) []metric {
 		m.name = fmt.Sprintf("sim.group%02d.metric%03d", i/clusterSize, i)
 		m.kind = mix[i%len(mix)]
 		m.text = fmt.Sprintf("Simulated metric number %d of %d\n%s", i, n, strings.Repeat("A text of the length that help usually has. ", 4))
-		m.desc = pcp.Desc{PMID: pcp.NewPMID(domain, i/clusterSize, i%clusterSize), Type: pcp.TypeU64, InDom: pcp.InDomNull, Sem: pcp.SemCounter, Units: count}
+		m.desc = pcp.Desc{PMID: pcp.NewPMID(Domain, i/clusterSize, i%clusterSize), Type: pcp.TypeU64, InDom: pcp.InDomNull, Sem: pcp.SemCounter, Units: count}
 		switch m.kind {
 		case still:
 			m.desc.Sem = pcp.SemDiscrete
@@ -68,7 +69,7 @@ func makeMetrics(n int) []metric {
 			m.desc.Sem, m.desc.Type = pcp.SemInstant, pcp.TypeDouble
 		}
 		if i%6 == 5 {
-			m.desc.InDom = pcp.NewInDom(domain, i/6%indoms+1)
+			m.desc.InDom = pcp.NewInDom(Domain, i/6%indoms+1)
 		}
 	}
 	return list
@@ -94,7 +95,7 @@ func (m *metric) value(host, inst int, ms int64) pcp.Value {
 	case busy: // 1 to 10,000 events a second, in bursts of a second
 		rate := int64(1) << (own % 14)
 		return pcp.Uint64Value(uint64(ms/1000*rate) + noise(1000)%uint64(rate))
-	case gauge: // the level of a day, and what happens now
+	case gauge: // the level of a day, and some noise
 		size := float64(uint64(100) << (own % 12))
 		day := math.Sin(float64(ms%86_400_000)/86_400_000*2*math.Pi + float64(own%7))
 		return pcp.Uint32Value(uint32(size * (2 + day + float64(noise(10_000)%64)/640)))

@@ -21,6 +21,9 @@ type Config struct {
 	Metrics int
 	// Clock returns how much the clock of a host is ahead; nil means that all clocks are right.
 	Clock func(host int) time.Duration
+	// Served, if not nil, is called for each sample that was sent: the host, the time of the values, and their number. It may be called by several
+	// goroutines at a time. Requests for the collector's own metrics are not samples.
+	Served func(host int, at time.Time, values int)
 	// Racks is the number of values of the label "rack"; 0 means 40.
 	Racks int
 }
@@ -74,7 +77,7 @@ const (
 // Values returns the number of values in a sample of all simulated metrics of a host.
 func (s *Sim) Values() (n int) {
 	for i := range s.metrics {
-		if m := &s.metrics[i]; m.desc.PMID.Domain() == domain {
+		if m := &s.metrics[i]; m.desc.PMID.Domain() == Domain {
 			n += m.values()
 		}
 	}
@@ -163,6 +166,7 @@ type client struct {
 }
 
 func (c *client) run() error {
+	s := c.s
 	hello := wire.Info{Version: wire.PDUVersion, Licensed: 1, Features: wire.FeatureLabels | wire.FeatureHighRes | wire.FeatureDescs}
 	if _, err := c.conn.Write(wire.Append(nil, wire.FromAnon, &wire.Error{Extended: true, Info: hello.Pack()})); err != nil {
 		return err
@@ -193,6 +197,12 @@ func (c *client) run() error {
 			out.b = wire.Append(out.b, wire.FromAnon, reply)
 		}
 		_, err = c.conn.Write(out.b)
+		if n := out.values; n > 0 {
+			out.values = 0
+			if err == nil && s.cfg.Served != nil {
+				s.cfg.Served(c.host, out.res.Time.Time(), n)
+			}
+		}
 		buffers.Put(out)
 		if err != nil {
 			return err
@@ -205,6 +215,8 @@ type buffer struct {
 	b   []byte
 	res wire.Result
 	req wire.Fetch
+
+	values int // of the sample in res
 }
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
@@ -348,7 +360,7 @@ func (s *Sim) children(p *wire.PMNSChild) (wire.PDU, error) {
 }
 
 func instances(p *wire.InstanceReq) (wire.PDU, error) {
-	if n := p.InDom.Serial(); p.InDom.Domain() != domain || n < 1 || n > indoms {
+	if n := p.InDom.Serial(); p.InDom.Domain() != Domain || n < 1 || n > indoms {
 		return nil, pcp.ErrInDom
 	}
 	reply := wire.Instance{InDom: p.InDom}
@@ -395,7 +407,7 @@ func (c *client) fetch(out *buffer) wire.PDU {
 	res.Reset()
 	res.Time = pcp.TimestampOf(now)
 	ms := now.UnixMilli()
-	n := uint64(0)
+	n, own := 0, 0
 	for _, id := range out.req.PMIDs {
 		m := c.s.byID[id]
 		if m == nil {
@@ -406,7 +418,7 @@ func (c *client) fetch(out *buffer) wire.PDU {
 		switch {
 		case id.Domain() == pmcdDomain:
 			res.Add(c.own(id.Item()))
-			n++
+			own++
 		case m.desc.InDom == pcp.InDomNull:
 			res.Add(m.value(c.host, -1, ms).WithInst(pcp.InNull))
 			n++
@@ -418,7 +430,8 @@ func (c *client) fetch(out *buffer) wire.PDU {
 		}
 	}
 	c.s.fetches.Add(1)
-	c.s.values.Add(n)
+	c.s.values.Add(uint64(n + own))
+	out.values = n
 	return res
 }
 
@@ -436,4 +449,3 @@ func (c *client) own(item int) (v pcp.Value) {
 	}
 	return v.WithInst(pcp.InNull)
 }
-
