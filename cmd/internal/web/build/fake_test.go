@@ -31,11 +31,14 @@ type fake struct {
 	down     bool // the collector is lost
 	noSeries bool
 	real     http.Handler // answers /series in place of this, if it is set
-	log      []string     // the requested paths
-	only     map[int]int  // the process that a context has asked for alone
-	contexts int
-	began    float64
-	requests atomic.Int64
+	fleet    http.Handler // answers /fleet, if it is set
+	// Hosts with the same archives, whose collectors are not reached.
+	elsewhere map[string]bool
+	log       []string    // the requested paths
+	only      map[int]int // the process that a context has asked for alone
+	contexts  int
+	began     float64
+	requests  atomic.Int64
 }
 
 type fakeMetric struct {
@@ -149,6 +152,13 @@ func newFake(t *testing.T) *fake {
 	mux.Handle("/", page)
 	mux.HandleFunc("/pmapi/", f.pmapi)
 	mux.HandleFunc("/series/", f.series)
+	mux.HandleFunc("/fleet/", func(w http.ResponseWriter, r *http.Request) {
+		if f.fleet == nil {
+			http.NotFound(w, r)
+			return
+		}
+		f.fleet.ServeHTTP(w, r)
+	})
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.requests.Add(1)
 		f.mu.Lock()
@@ -244,6 +254,10 @@ func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
 	context, _ := strconv.Atoi(q.Get("context"))
 	switch strings.TrimPrefix(r.URL.Path, "/pmapi/") {
 	case "context":
+		if f.elsewhere[q.Get("hostspec")] {
+			refuse(w, "cannot connect to "+hostile+": Connection refused")
+			return
+		}
 		f.mu.Lock()
 		f.contexts++
 		n := f.contexts
@@ -399,7 +413,7 @@ func (f *fake) series(w http.ResponseWriter, r *http.Request) {
 		return
 	case "query":
 		name, rest, _ := strings.Cut(q.Get("expr"), "{")
-		if rest != "" && rest != `hostname == "fake.example.com"}` {
+		if host, ok := strings.CutPrefix(rest, `hostname == "`); rest != "" && rest != `hostname == "fake.example.com"}` && (!ok || !f.elsewhere[strings.TrimSuffix(host, `"}`)]) {
 			refuse(w, "syntax error")
 			return
 		}
@@ -443,6 +457,13 @@ func (f *fake) series(w http.ResponseWriter, r *http.Request) {
 				}
 			}
 		}
+	case "labels":
+		hosts := []string{"fake.example.com"}
+		for name := range f.elsewhere {
+			hosts = append(hosts, name)
+		}
+		reply(w, 200, map[string]any{"hostname": hosts})
+		return
 	case "metrics":
 		for _, m := range f.metrics {
 			list = append(list, m.name)

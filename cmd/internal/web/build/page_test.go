@@ -176,9 +176,9 @@ func (p *tab) do(js string) {
 }
 
 // eval returns the value of an expression in the page.
-func eval[T any](p *tab, js string) T {
+func eval[T any](p *tab, js string, opts ...chromedp.EvaluateOption) T {
 	p.t.Helper()
-	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js))
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js, opts...))
 	if err != nil {
 		p.t.Fatalf("%s: %v", js, err)
 	}

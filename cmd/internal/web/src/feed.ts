@@ -1,7 +1,8 @@
 // The Feed has the values of all metrics that something on the page wants: it asks the collector
 // again and again, and the archives for the time before.
 
-import { ask, LiveSource, RecordedSource, type Meta, type Only, type Span, type Table } from "./source";
+import { ask, LiveSource, RecordedSource, Refused, type Meta, type Only, type Span, type Table } from "./source";
+import { plain } from "./time";
 import { append, join } from "./values";
 import type { View } from "./state";
 
@@ -38,7 +39,7 @@ export class Feed {
   readonly recorded: RecordedSource;
   status: Status = "connecting";
   message = "";
-  readonly past = document.documentElement.dataset.past !== undefined; // there are archives and no collector
+  past = document.documentElement.dataset.past !== undefined; // there are archives and no collector
   hosts: string[] = []; // of the archives, if so
   hasRecorded = false;
   loading = false;
@@ -73,8 +74,10 @@ export class Feed {
     view: View,
     private trunk?: Feed,
     readonly only?: Only,
+    private from: "" | "any" | "archives" = "", // where the values of the host come from
   ) {
     this.live = new LiveSource(base, host, trunk?.live, only);
+    if (from === "archives" || trunk?.past) this.past = true;
     this.recorded = trunk?.recorded ?? new RecordedSource(base, "");
     this.view = view;
     if (trunk) {
@@ -152,8 +155,10 @@ export class Feed {
       if (this.status !== "ok") {
         if (!(await this.recorded.available())) throw new Error("no archives are served here");
         const names = (await ask(this.live.base + "series/labels", { names: "hostname" }))?.hostname;
-        this.hosts = Array.isArray(names) ? names.map(String).sort() : [];
-        this.recorded.hostname = this.hosts.includes(this.live.host) ? this.live.host : (this.hosts[0] ?? "");
+        const all = Array.isArray(names) ? names.map(String).sort() : [];
+        if (this.from && !all.includes(this.live.host)) throw new Error(`nothing is recorded of ${plain(this.live.host)}`);
+        if (!this.from) this.hosts = all; // else there may be thousands, which the fleet shows
+        this.recorded.hostname = all.includes(this.live.host) ? this.live.host : (all[0] ?? "");
         this.hasRecorded = true;
       }
       await this.findExtent();
@@ -299,6 +304,14 @@ export class Feed {
       this.failures = 0;
       this.ticks++;
     } catch (e) {
+      if (this.from === "any" && !this.trunk && this.status === "connecting" && e instanceof Refused) {
+        // The server does not reach this collector: what was recorded of the host is shown.
+        this.asking = false;
+        this.past = true;
+        for (const b of this.branches) b.past = true;
+        if (!this.stopped) void this.open();
+        return;
+      }
       this.failures++;
       this.ticks = 0;
       this.message = e instanceof Error ? (e.name === "TimeoutError" ? "no answer in time" : e.message) : String(e);

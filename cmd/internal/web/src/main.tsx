@@ -9,6 +9,7 @@ import { AppContext, useApp, useFeedVersion, type App } from "./context";
 import { chartOf, parseMetric, readDashboard, writeDashboard, type Dashboard, type Panel, type Plot } from "./dashboard";
 import { fileName, save } from "./export";
 import { Feed } from "./feed";
+import { Fleet, useHosts } from "./fleet";
 import { Alerts, Tiles } from "./list";
 import { Card, Dialog } from "./panels";
 import { isView, parseView } from "./pmchart";
@@ -24,7 +25,13 @@ const pages: [Page, string, string][] = [
   ["activity", "Activity", "a"],
   ["metrics", "Metrics", "m"],
   ["charts", "Charts", "c"],
+  ["fleet", "Fleet", "f"],
 ];
+
+// turn is the change to another page. The order and the filter of hosts are not those of processes.
+function turn(s: State, p: Page): Partial<State> {
+  return p !== s.page && (p === "fleet" || s.page === "fleet") ? { page: p, pid: 0, sort: "", filter: "" } : { page: p, pid: 0 };
+}
 
 const keys: [string, string][] = [
   ["Space", "pause, or go on"],
@@ -34,12 +41,13 @@ const keys: [string, string][] = [
   ["+ −", "shorter and longer window"],
   ["Z", "back to what was seen before a part of it"],
   ["/", "chart a metric by its name"],
-  ["O A M C", "overview, activity, metrics, charts"],
+  ["O A M C F", "overview, activity, metrics, charts, fleet"],
   ["D", "dark or light"],
   ["?", "this list"],
 ];
 
 const maxFile = 4 << 20;
+const base = new URL(".", document.baseURI).pathname;
 
 function Root() {
   const [state, setState] = useState<State>(() => {
@@ -50,7 +58,8 @@ function Root() {
   const [theme, setTheme] = useState<Theme>(current);
   const [said, say] = useState("");
   const [help, setHelp] = useState(false);
-  const feed = useMemo(() => new Feed(new URL(".", document.baseURI).pathname, state.host, state.view), [state.host]);
+  const feed = useMemo(() => new Feed(base, state.host, state.view, undefined, undefined, state.from), [state.host, state.from]);
+  const hosts = useHosts(base);
   const placed = useRef("");
 
   useEffect(() => {
@@ -78,7 +87,7 @@ function Root() {
     const url = link(state);
     if (url === location.hash) return;
     const before = readLink(location.hash, initial());
-    if (location.hash && (before.page !== state.page || before.pid !== state.pid || before.of !== state.of)) {
+    if (location.hash && (before.page !== state.page || before.pid !== state.pid || before.of !== state.of || before.host !== state.host)) {
       history.pushState(null, "", url);
       setZooms(0);
     }
@@ -181,8 +190,8 @@ function Root() {
           break;
         default: {
           const p = pages.find((p) => p[2] === e.key);
-          if (!p) return;
-          set({ page: p[0], pid: 0 });
+          if (!p || (p[0] === "fleet" && hosts < 2)) return;
+          set(turn(state, p[0]));
         }
       }
       e.preventDefault();
@@ -205,7 +214,7 @@ function Root() {
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>
         To the charts
       </a>
-      <Head flip={flip} help={() => setHelp(true)} />
+      <Head several={hosts > 1} flip={flip} help={() => setHelp(true)} />
       <TimeBar unzoom={zooms > 0 ? unzoom : null} />
       <Trouble />
       <main id="main" tabIndex={-1}>
@@ -213,6 +222,7 @@ function Root() {
         {state.page === "activity" && <Activity />}
         {state.page === "metrics" && <Browse />}
         {state.page === "charts" && <Charts />}
+        {state.page === "fleet" && <Fleet />}
       </main>
       <Playback />
       <div class="said" role="status" aria-live="polite">
@@ -244,7 +254,7 @@ function Playback() {
   return null;
 }
 
-function Head(props: { flip: () => void; help: () => void }) {
+function Head(props: { several: boolean; flip: () => void; help: () => void }) {
   const { feed, state, set, addChart, theme } = useApp();
   useFeedVersion();
   const label = feed.status === "ok" ? (feed.past ? "recorded" : "connected") : feed.status === "lost" ? "not reachable" : "connecting";
@@ -270,8 +280,8 @@ function Head(props: { flip: () => void; help: () => void }) {
         <span class="vh">, {label}</span>
       </span>
       <nav aria-label="Pages">
-        {pages.map(([p, name]) => (
-          <a key={p} href={"#/" + p} aria-current={state.page === p ? "page" : undefined} onClick={(e) => { e.preventDefault(); set({ page: p, pid: 0 }); }}>
+        {pages.filter(([p]) => p !== "fleet" || props.several || state.page === "fleet").map(([p, name]) => (
+          <a key={p} href={"#/" + p} aria-current={state.page === p ? "page" : undefined} onClick={(e) => { e.preventDefault(); set(turn(state, p)); }}>
             {name}
           </a>
         ))}

@@ -3,8 +3,8 @@
 import { parseView } from "./pmchart";
 import { parseMetric, readDashboard, writeDashboard, chartOf, type Dashboard } from "./dashboard";
 
-export type Page = "overview" | "activity" | "metrics" | "charts";
-const pages: Page[] = ["overview", "activity", "metrics", "charts"];
+export type Page = "overview" | "activity" | "metrics" | "charts" | "fleet";
+const pages: Page[] = ["overview", "activity", "metrics", "charts", "fleet"];
 
 // A View is a moment and a stretch of time before it.
 export interface View {
@@ -20,12 +20,14 @@ export interface State {
   page: Page;
   view: View;
   host: string; // specification of the collector, "" for the server's own
+  from: "" | "any" | "archives"; // where its values come from: its collector, that or else its archives, or its archives
   metric: string; // chosen among the metrics
   search: string;
   of: string; // whose activity is shown, by the key of a table
   sort: string; // the column by which it is sorted, "" for the first of interest; with "-" before it, smallest first
   filter: string; // words that a row must have
   pid: number; // the process that is looked at, 0 for none
+  heat: string; // the column or metric of the heat map of all hosts, "" for their table
   dashboard: Dashboard;
 }
 
@@ -55,12 +57,14 @@ export function initial(): State {
     page: "overview",
     view: { live: true, end: 0, speed: 0, window: 300, step: 1, zone: "local" },
     host: "",
+    from: "",
     metric: "",
     search: "",
     of: "process",
     sort: "",
     filter: "",
     pid: 0,
+    heat: "",
     dashboard: empty,
   };
 }
@@ -115,7 +119,7 @@ export function readLink(hash: string, s: State): State {
   }
   const charts = q.getAll("chart").flatMap((c) => parseMetric(c) ?? []);
   if (charts.length) dashboard = { title: "Charts", panels: charts.map((p) => chartOf(p)) };
-  return { page: charts.length || shown ? "charts" : page, view, host: q.get("host") ?? s.host, metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, of: q.get("of") ?? "process", sort: q.get("sort") ?? "", filter: q.get("filter") ?? "", pid: number(q.get("pid"), 0, 2 ** 31) ?? 0, dashboard };
+  return { page: charts.length || shown ? "charts" : page, view, host: q.get("host") ?? s.host, from: (["any", "archives"] as const).find((f) => f === q.get("from")) ?? "", metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, of: q.get("of") ?? "process", sort: q.get("sort") ?? "", filter: q.get("filter") ?? "", pid: number(q.get("pid"), 0, 2 ** 31) ?? 0, heat: q.get("heat") ?? "", dashboard };
 }
 
 // link writes what readLink reads.
@@ -124,6 +128,7 @@ export function link(s: State): string {
   const add = (k: string, v: string | number) => q.push(k + "=" + encodeURIComponent(v));
   const base = initial().view;
   if (s.host) add("host", s.host);
+  if (s.host && s.from) add("from", s.from);
   if (!s.view.live) {
     add("end", Math.round(s.view.end * 1000) / 1000);
     if (s.view.speed) add("speed", s.view.speed);
@@ -136,6 +141,11 @@ export function link(s: State): string {
     if (s.sort) add("sort", s.sort);
     if (s.filter) add("filter", s.filter);
     if (s.pid && s.page === "activity") add("pid", s.pid);
+  }
+  if (s.page === "fleet") {
+    if (s.sort) add("sort", s.sort);
+    if (s.filter) add("filter", s.filter);
+    if (s.heat) add("heat", s.heat);
   }
   if (s.page === "metrics") {
     if (s.search) add("search", s.search);
