@@ -173,7 +173,7 @@ func TestTable(t *testing.T) {
 		Source: src, Now: func() time.Time { return now },
 		Hosts: func(context.Context) ([]string, error) { return []string{"busy", "unseen"}, nil },
 		Recording: func(context.Context) ([]Recording, error) {
-			return []Recording{{Host: "busy", Owner: "recorder-1", Lag: 12300 * time.Millisecond}, {Host: "idle", Lag: -1, Error: hostile}}, nil
+			return []Recording{{Host: "elsewhere", Owner: "recorder-2", Error: "no route"}, {Host: "busy", Owner: "recorder-1", Lag: 12300 * time.Millisecond}, {Host: "idle", Lag: -1, Error: hostile}}, nil
 		},
 	})
 	defer f.Close()
@@ -181,7 +181,7 @@ func TestTable(t *testing.T) {
 	if w.Code != 200 || !a.Success {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if want := []string{"gone", "busy", hostile, "idle", "unseen"}; !slices.Equal(a.Hosts, want) {
+	if want := []string{"gone", "busy", hostile, "idle", "unseen", "elsewhere"}; !slices.Equal(a.Hosts, want) {
 		t.Fatalf("hosts are %q, want %q", a.Hosts, want)
 	}
 	var trouble []float64
@@ -193,7 +193,7 @@ func TestTable(t *testing.T) {
 		trouble = append(trouble, *v)
 	}
 	// idle: a load of 1.5 per processor is a sixth of the way from 1 to 4.
-	if want := []float64{100, rounded(90 + 10./6), rounded(15 + 10./36), rounded(15 + 10./36), -1}; !slices.Equal(trouble, want) {
+	if want := []float64{100, rounded(90 + 10./6), rounded(15 + 10./36), rounded(15 + 10./36), -1, -1}; !slices.Equal(trouble, want) {
 		t.Errorf("trouble is %v, want %v", trouble, want)
 	}
 	if got := *a.Age[0]; got != 600 {
@@ -205,10 +205,10 @@ func TestTable(t *testing.T) {
 	if l, m := a.value("load", "busy"), a.value("memory", "busy"); l != 4 || m != 0.5 {
 		t.Errorf("load %v, memory %v", l, m)
 	}
-	if len(a.Labels) != 1 || a.Labels[0].Name != "place" || !slices.Equal(a.Labels[0].Values, []string{"oslo"}) || !slices.Equal(a.Labels[0].Of, []int{0, 0, 0, 0, -1}) {
+	if len(a.Labels) != 1 || a.Labels[0].Name != "place" || !slices.Equal(a.Labels[0].Values, []string{"oslo"}) || !slices.Equal(a.Labels[0].Of, []int{0, 0, 0, 0, -1, -1}) {
 		t.Errorf("labels are %v", a.Labels)
 	}
-	if r := a.Recording; r == nil || r.Owner[0] != nil || *r.Owner[1] != "recorder-1" || *r.Lag[1] != 12.3 || r.Lag[3] != nil || *r.Error[3] != hostile {
+	if r := a.Recording; r == nil || r.Owner[0] != nil || *r.Owner[1] != "recorder-1" || *r.Lag[1] != 12.3 || r.Lag[3] != nil || *r.Error[3] != hostile || *r.Owner[5] != "recorder-2" {
 		t.Errorf("recording is %v", a.Recording)
 	}
 	if _, a := get(t, f.Handler(View{}), "/fleet/hosts"); a.Recording != nil {
@@ -518,5 +518,28 @@ func TestDocs(t *testing.T) {
 		if !row.Match(text) {
 			t.Errorf("docs/web.md has no row %s", row)
 		}
+	}
+}
+
+// TestRecordedNames finds hosts of recorders by names without domains.
+func TestRecordedNames(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	src := &fake{hosts: []string{"alpha.example.com", "beta.one", "beta.two", "gamma", "gamma.one"}, value: constant}
+	s, err := (&builder{src: src, end: now, step: Step, now: now}).build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, of := s.recorded([]Recording{{Host: "alpha", Owner: "a"}, {Host: "beta", Owner: "b"}, {Host: "gamma", Owner: "c"}, {Host: "gamma.one", Owner: "d"}})
+	var got []string
+	for i, r := range of {
+		if r != nil {
+			got = append(got, with.hosts[i]+"="+r.Owner)
+		}
+	}
+	if want := []string{"alpha.example.com=a", "gamma=c", "gamma.one=d", "beta=b"}; !slices.Equal(got, want) {
+		t.Errorf("recordings are %q, want %q", got, want)
+	}
+	if len(s.hosts) != 5 || len(with.hosts) != 6 {
+		t.Errorf("%d hosts, and %d with recordings", len(s.hosts), len(with.hosts))
 	}
 }

@@ -210,16 +210,13 @@ func (h *handler) hosts(ctx context.Context, q url.Values) ([]byte, error) {
 	if len(named) > 0 {
 		return h.histories(snap, named), nil
 	}
-	var recording map[string]Recording
+	var recording []*Recording
 	if h.v.Recording && h.f.cfg.Recording != nil && t.end.IsZero() {
 		list, err := h.f.cfg.Recording(ctx)
 		if err != nil {
 			h.f.cfg.Log.Error("the state of recordings", "err", err)
 		} else {
-			recording = make(map[string]Recording, len(list))
-			for _, r := range list {
-				recording[r.Host] = r
-			}
+			snap, recording = snap.recorded(list)
 		}
 	}
 	return appendTable(snap, recording, int(limit), int(offset)), nil
@@ -245,6 +242,11 @@ func (h *handler) count(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 		n = len(list)
+	}
+	if f := h.f.cfg.Recording; f != nil && h.v.Recording {
+		if list, err := f(ctx); err == nil { // the table reports errors
+			n = max(n, len(list))
+		}
 	}
 	return fmt.Appendf(nil, "{\"count\":%d,\"success\":true}\r\n", n), nil
 }
@@ -281,7 +283,7 @@ func appendList(b []byte, n int, element func(b []byte, i int) []byte) []byte {
 }
 
 // appendTable appends the answer for a table: the hosts in the order of their trouble, those without values last.
-func appendTable(s *snapshot, recording map[string]Recording, limit, offset int) []byte {
+func appendTable(s *snapshot, recording []*Recording, limit, offset int) []byte {
 	trouble := make([]float64, len(s.hosts))
 	order := make([]int, len(s.hosts))
 	for i := range order {
@@ -416,29 +418,59 @@ func (s *snapshot) appendLabels(b []byte, order []int) []byte {
 	return appendList(b, len(out), func(b []byte, i int) []byte { return rest.AppendString(b, out[i]) })
 }
 
+// recorded returns the state of the recording of each host, nil for those that are not recorded, and the table with the recorded hosts
+// that are missing from it. A name without a domain is also that of the only host with a domain that begins with it.
+func (s *snapshot) recorded(list []Recording) (*snapshot, []*Recording) {
+	full := map[string]int{} // rows by names without domains, -1 for several
+	for row, name := range s.hosts {
+		if first, _, ok := strings.Cut(name, "."); ok {
+			if _, several := full[first]; several {
+				row = -1
+			}
+			full[first] = row
+		}
+	}
+	with := *s
+	of := make([]*Recording, len(s.hosts), len(s.hosts)+len(list))
+	with.hosts, with.labels = slices.Clip(s.hosts), slices.Clip(s.labels)
+	for i := range list {
+		r := &list[i]
+		row, ok := s.rows[r.Host]
+		if !ok {
+			row, ok = full[r.Host]
+		}
+		switch {
+		case ok && row >= 0:
+			of[row] = r
+		case len(with.hosts) < MaxHosts:
+			with.hosts, with.labels, of = append(with.hosts, r.Host), append(with.labels, labels.EmptyLabels()), append(of, r)
+		}
+	}
+	return &with, of
+}
+
 // appendRecording appends the state of recordings, null for hosts that are not recorded.
-func (s *snapshot) appendRecording(b []byte, order []int, recording map[string]Recording) []byte {
-	each := func(b []byte, name string, value func(b []byte, r Recording) []byte) []byte {
+func (s *snapshot) appendRecording(b []byte, order []int, recording []*Recording) []byte {
+	each := func(b []byte, name string, value func(b []byte, r *Recording) []byte) []byte {
 		b = append(rest.AppendString(b, name), ':')
 		return appendList(b, len(order), func(b []byte, i int) []byte {
-			r, ok := recording[s.hosts[order[i]]]
-			if !ok {
-				return append(b, "null"...)
+			if r := recording[order[i]]; r != nil {
+				return value(b, r)
 			}
-			return value(b, r)
+			return append(b, "null"...)
 		})
 	}
 	b = append(b, `"recording":{`...)
-	b = each(b, "owner", func(b []byte, r Recording) []byte { return rest.AppendString(b, r.Owner) })
+	b = each(b, "owner", func(b []byte, r *Recording) []byte { return rest.AppendString(b, r.Owner) })
 	b = append(b, ',')
-	b = each(b, "lag", func(b []byte, r Recording) []byte {
+	b = each(b, "lag", func(b []byte, r *Recording) []byte {
 		if r.Lag < 0 {
 			return append(b, "null"...)
 		}
 		return appendNumber(b, r.Lag.Seconds())
 	})
 	b = append(b, ',')
-	b = each(b, "error", func(b []byte, r Recording) []byte { return rest.AppendString(b, r.Error) })
+	b = each(b, "error", func(b []byte, r *Recording) []byte { return rest.AppendString(b, r.Error) })
 	return append(b, '}')
 }
 

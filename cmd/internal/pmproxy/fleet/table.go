@@ -51,15 +51,18 @@ type known struct {
 
 func (s *snapshot) start() int64 { return s.end - (Points-1)*s.step }
 
-// history returns the values of a column of a host.
+// history returns the values of a column of a host, nil for a host that is only recorded.
 func (s *snapshot) history(col, row int) []float32 {
+	if row*Points >= len(s.cells[col]) {
+		return nil
+	}
 	return s.cells[col][row*Points : (row+1)*Points]
 }
 
 // now returns the newest value of a column of a host, NaN if there is none that counts as of now.
 func (s *snapshot) now(col, row int) float64 {
 	h := s.history(col, row)
-	for i := Points - 1; i >= Points-current; i-- {
+	for i := len(h) - 1; i >= Points-current; i-- {
 		if v := float64(h[i]); usable(v) {
 			return v
 		}
@@ -71,7 +74,7 @@ func (s *snapshot) now(col, row int) float64 {
 func (s *snapshot) newest(row int) int {
 	for i := Points - 1; i >= 0; i-- {
 		for c := range s.cells {
-			if usable(float64(s.history(c, row)[i])) {
+			if h := s.history(c, row); i < len(h) && usable(float64(h[i])) {
 				return i
 			}
 		}

@@ -60,6 +60,7 @@ lists options and settings without effect.`,
 			{Short: 'L', Arg: "BYTES", Help: "maximum size for PDUs from clients [default: that of the collector]"},
 			{Long: "host", Arg: "HOST", Extra: true, Help: "collector for requests that name no other [default localhost]"},
 			{Long: "archives", Arg: "PATH", Extra: true, Help: "serve series only from these comma-separated directories or archives"},
+			{Long: "fleet", Arg: "DIR", Extra: true, Help: "show the recorders that share hosts by this directory: s3://BUCKET/PREFIX, or a path"},
 			cli.Heading("Connection options"),
 			{Short: 'i', Long: "interface", Arg: "ADDR", Help: "accept connections on this IP address"},
 			{Short: 'p', Long: "port", Arg: "PORT", Help: "accept connections on this port"},
@@ -99,6 +100,7 @@ type settings struct {
 	logged              bool // the log is open
 	user, host          string
 	archives            []string // of --archives
+	fleet               string   // of --fleet
 	keyHost, keyPort    string
 	deprecated, verbose bool
 	bad, usage          bool // an argument is wrong; -?
@@ -279,6 +281,8 @@ func (set *settings) longOption(opt *cli.Option, arg string) bool {
 	switch opt.Long {
 	case "host":
 		set.host = arg
+	case "fleet":
+		set.fleet = arg
 	case "archives":
 		set.archives = append(set.archives, strings.Split(arg, ",")...)
 	default:

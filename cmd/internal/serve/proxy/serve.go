@@ -17,10 +17,12 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/conf"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/fleet"
@@ -311,7 +313,15 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	prom := promapi.New(promapi.Config{Store: data, Live: live, Log: log})
 	h.byPrefix["/api/v1/"] = loaded{prom, newest}
 	engine := promstore.NewEngine(promstore.EngineConfig{Concurrent: fleetQueries})
-	hosts := fleet.New(fleet.Config{Source: fleet.Queries(engine, promstore.Both(data, live)), Hosts: fleet.HostsOf(seen), Log: log})
+	cfg := fleet.Config{Source: fleet.Queries(engine, promstore.Both(data, live)), Hosts: fleet.HostsOf(seen), Log: log}
+	if set.fleet != "" {
+		shared, err := share.OpenStore(set.fleet, env.Getenv)
+		if err != nil {
+			return fmt.Errorf("--fleet: %w", err)
+		}
+		cfg.Recording = (&recorders{store: shared, log: log, now: time.Now}).recordings
+	}
+	hosts := fleet.New(cfg)
 	h.closers = append(h.closers, hosts)
 	h.byPrefix["/fleet/"] = loaded{hosts.Handler(fleet.View{Recording: true}), newest}
 	return nil
