@@ -137,7 +137,7 @@ func (c *Cursor) Next(ctx context.Context, keep bool, res *pcp.Result) error {
 		res.Time = s.Time
 		return nil
 	}
-	if err := archive.DecodeResult(res, s.Body(), c.set.archives[c.tape.cur].Version()); err != nil {
+	if err := archive.DecodeResult(res, s.Body(), c.set.parts[c.tape.cur].Version()); err != nil {
 		return err
 	}
 	for i := range res.Sets {

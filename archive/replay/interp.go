@@ -141,8 +141,8 @@ func (c *Cursor) pastEnds(req float64) (bool, error) {
 	if req <= in.end+slop {
 		return false, nil
 	}
-	if list := c.set.archives; len(list) > 1 && (in.placed && int(in.home.arch) < len(list)-1 ||
-		req <= seconds(list[len(list)-1].Label().Start, c.set.start)) {
+	if list := c.set.parts; len(list) > 1 && (in.placed && int(in.home.arch) < len(list)-1 ||
+		req <= seconds(list[len(list)-1].start(), c.set.start)) {
 		// As in C, the end is known when the last archive is reached. It need not
 		// be opened earlier.
 		return false, nil
@@ -310,7 +310,7 @@ func (in *interp) take(c *Cursor, ord int32, t, req float64, dir archive.Directi
 		}
 		n, err := in.list[i].take(s, ord, t, req, dir)
 		if err != nil {
-			return found, fmt.Errorf("%s: %w", c.set.archives[c.tape.cur].Path(), err)
+			return found, fmt.Errorf("%s: %w", c.set.parts[c.tape.cur].Path(), err)
 		}
 		found += n
 	}

@@ -39,6 +39,7 @@ type Options struct {
 // concurrent use, but not while Refresh runs.
 type Set struct {
 	archives []*archive.Archive // by start time
+	parts    []part
 	meta     *archive.Meta
 	start    pcp.Timestamp
 	opts     Options
@@ -51,9 +52,11 @@ type Set struct {
 // Open opens the archives of spec: the base name of an archive, or any of its
 // files; a directory, for all archives in it; or several of these separated by
 // commas. Several archives must be of one host, and all descriptors of a metric
-// must agree; see [archive.Options.OpenAll]. An overlap in time is only noticed
-// when reading passes from one archive to the other: Fetch then returns
-// pcp.ErrLogOverlap once.
+// must agree; see [archive.Options.OpenAll]. Archives of several recorders, whose
+// names are a time and a recorder as those of pcp record --fleet, can overlap: each
+// moment is read from the archive that began last, of those that reach it. Any other
+// overlap in time is only noticed when reading passes from one archive to the other:
+// Fetch then returns pcp.ErrLogOverlap once.
 func Open(spec string, o Options) (*Set, error) {
 	var list []*archive.Archive
 	for try := 1; ; try++ {
@@ -71,7 +74,7 @@ func Open(spec string, o Options) (*Set, error) {
 		time.Sleep(time.Duration(try) * time.Millisecond)
 	}
 	slices.SortFunc(list, func(a, b *archive.Archive) int { return a.Label().Start.Compare(b.Label().Start) })
-	s := &Set{archives: list, meta: list[0].Meta(), start: list[0].Label().Start, opts: o}
+	s := &Set{archives: list, parts: parts(list), meta: list[0].Meta(), start: list[0].Label().Start, opts: o}
 	s.refs.Store(1)
 	return s, nil
 }
@@ -167,14 +170,14 @@ func (s *Set) Meta() *archive.Meta { return s.meta }
 func (s *Set) Label() archive.Label { return s.archives[0].Label() }
 
 // End returns the time of the last record.
-func (s *Set) End() (pcp.Timestamp, error) { return s.archives[len(s.archives)-1].End() }
+func (s *Set) End() (pcp.Timestamp, error) { return s.parts[len(s.parts)-1].End() }
 
 // Refresh reads the additions to the last archive, which may still grow.
 func (s *Set) Refresh() error {
 	s.mu.Lock()
 	s.indoms = nil
 	s.mu.Unlock()
-	return s.archives[len(s.archives)-1].Refresh()
+	return s.parts[len(s.parts)-1].Refresh()
 }
 
 // lifetimes are the instances that an instance domain ever had.

@@ -51,13 +51,13 @@ func (t *tape) use(i int) {
 	if t.rd != nil {
 		t.rd.Close()
 		if t.before != t.cur && t.before != i {
-			t.set.archives[t.before].CloseIdle()
+			t.set.parts[t.before].CloseIdle()
 		}
 		t.before = t.cur
 	} else {
 		t.before = i
 	}
-	t.cur, t.rd = i, t.set.archives[i].NewReader()
+	t.cur, t.rd = i, t.set.parts[i].NewReader()
 }
 
 func (t *tape) close() {
@@ -66,9 +66,9 @@ func (t *tape) close() {
 	}
 	t.rd.Close()
 	t.rd = nil
-	if len(t.set.archives) > 1 {
-		t.set.archives[t.cur].CloseIdle()
-		t.set.archives[t.before].CloseIdle()
+	if len(t.set.parts) > 1 {
+		t.set.parts[t.cur].CloseIdle()
+		t.set.parts[t.before].CloseIdle()
 	}
 }
 
@@ -101,16 +101,16 @@ func (t *tape) near(to pcp.Timestamp, dir archive.Direction) (short bool, err er
 
 // choose moves to the archive that contains a time.
 func (t *tape) choose(to pcp.Timestamp, dir archive.Direction) {
-	list := t.set.archives
+	list := t.set.parts
 	i := 0
 	if dir == backward {
 		// The mark before an archive counts as behind its start.
 		to := to.Add(archive.MarkGap)
-		for i+1 < len(list) && list[i+1].Label().Start.Compare(to) <= 0 {
+		for i+1 < len(list) && list[i+1].start().Compare(to) <= 0 {
 			i++
 		}
 	} else {
-		for i+1 < len(list) && list[i+1].Label().Start.Compare(to) < 0 {
+		for i+1 < len(list) && list[i+1].start().Compare(to) < 0 {
 			i++
 		}
 	}
@@ -120,12 +120,7 @@ func (t *tape) choose(to pcp.Timestamp, dir archive.Direction) {
 
 // markTime returns the time of the mark next to the archive.
 func (t *tape) markTime(dir archive.Direction) (pcp.Timestamp, error) {
-	a := t.set.archives[t.cur]
-	if dir == backward {
-		return a.Label().Start.Add(-archive.MarkGap), nil
-	}
-	end, err := a.End()
-	return end.Add(archive.MarkGap), err
+	return t.set.parts[t.cur].mark(dir)
 }
 
 // read reads the next record into scan; io.EOF at the ends of the set. An archive
@@ -140,12 +135,12 @@ func (t *tape) read(dir archive.Direction) error {
 		return err
 	}
 	for {
-		body, err := t.rd.Step(dir)
+		p := &t.set.parts[t.cur]
+		body, err := t.step(p, dir)
 		if err == nil {
 			t.mark = 0
-			t.scan.Start(body, t.set.archives[t.cur].Version())
 			if err := t.verify(len(body), dir); err != nil {
-				return fmt.Errorf("%s: %w", t.set.archives[t.cur].Path(), err)
+				return fmt.Errorf("%s: %w", p.Path(), err)
 			}
 			return nil
 		}
@@ -153,7 +148,7 @@ func (t *tape) read(dir archive.Direction) error {
 			return err
 		}
 		next := t.cur + int(dir)
-		if next < 0 || next >= len(t.set.archives) {
+		if next < 0 || next >= len(t.set.parts) {
 			return io.EOF
 		}
 		if t.mark == 0 {
@@ -165,12 +160,15 @@ func (t *tape) read(dir archive.Direction) error {
 			t.scan = archive.SetScanner{Time: at}
 			return nil
 		}
-		earlier := t.set.archives[min(t.cur, next)]
-		later := t.set.archives[max(t.cur, next)]
+		earlier := &t.set.parts[min(t.cur, next)]
+		later := &t.set.parts[max(t.cur, next)]
 		t.use(next)
 		t.mark = 0
-		if err := t.rd.Rewind(dir); err != nil {
+		if err := t.set.parts[next].rewind(t.rd, dir); err != nil {
 			return err
+		}
+		if !earlier.to.IsZero() || !later.from.IsZero() {
+			continue // they are cut
 		}
 		end, err := earlier.End()
 		if err != nil {
@@ -178,6 +176,33 @@ func (t *tape) read(dir archive.Direction) error {
 		}
 		if end.Compare(later.Label().Start) > 0 {
 			return fmt.Errorf("%s and %s: %w", earlier.Path(), later.Path(), pcp.ErrLogOverlap)
+		}
+	}
+}
+
+// step reads the next record of a part into scan; io.EOF at its end.
+func (t *tape) step(p *part, dir archive.Direction) (body []byte, err error) {
+	if p.from.IsZero() && p.to.IsZero() {
+		if body, err = t.rd.Step(dir); err == nil {
+			t.scan.Start(body, p.Version())
+		}
+		return body, err
+	}
+	for {
+		vol, off := t.rd.Position()
+		if body, err = t.rd.Step(dir); err != nil {
+			return nil, err
+		}
+		t.scan.Start(body, p.Version())
+		before, behind := p.outside(t.scan.Time, dir)
+		if behind {
+			if err := t.rd.MoveTo(vol, off); err != nil { // the other direction continues there
+				return nil, err
+			}
+			return nil, io.EOF
+		}
+		if !before {
+			return body, nil
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (c *Cursor) traceDamage(dir archive.Direction, err error) {
 		doing, volume = " scanning backwards in", "volume"
 	}
 	number, _ := c.tape.rd.Position()
-	log.Printf("Error: corrupted archive%s '%s', %s %d\n", doing, c.set.archives[c.tape.cur].Path(), volume, number)
+	log.Printf("Error: corrupted archive%s '%s', %s %d\n", doing, c.set.parts[c.tape.cur].Path(), volume, number)
 }
 
 // traceEnd traces that a search reached an end of the archive.
