@@ -518,7 +518,11 @@ func clip(runs []series.Run, from, to, base int) []series.Run {
 
 // held yields the samples of a target from columns, and reports whether to continue.
 func (w *sweeper) held(n int, m *columns.Metric, q *sequence, cols []series.BlockColumn) bool {
-	lo, hi, marks := q.window(w.from, w.to)
+	to := w.to
+	if cut := w.parts[w.i].cut; !cut.IsZero() && (to.IsZero() || cut.Compare(to) <= 0) {
+		to = cut.Add(-time.Nanosecond)
+	}
+	lo, hi, marks := q.window(w.from, to)
 	type failure struct {
 		columns.Run
 		err pcp.Error

@@ -106,6 +106,29 @@ func (d *domain) read(tx *tx, source uint32, indom pcp.InDom) error {
 type part struct {
 	*arch
 	pmid pcp.PMID
+	cut  pcp.Timestamp // from when the next part has the samples; zero if this one has all of its own
+}
+
+// cutParts cuts parts that overlap the next one and end before it: two recorders had the host, of which the first may have been out of
+// work for a while. Continued reports whether all series of a part are in the next one.
+func cutParts(parts []part, continued func(i int) bool) {
+	for i := range parts[:max(0, len(parts)-1)] {
+		p, next := &parts[i], parts[i+1].arch
+		if next.start.Compare(p.end) <= 0 && next.end.Compare(p.end) > 0 && continued(i) {
+			p.cut = next.start
+		}
+	}
+}
+
+// behind reports whether a time is in the next part.
+func (p *part) behind(t pcp.Timestamp) bool { return !p.cut.IsZero() && t.Compare(p.cut) >= 0 }
+
+// finish returns the time of the mark behind the part.
+func (p *part) finish() pcp.Timestamp {
+	if !p.cut.IsZero() {
+		return p.cut
+	}
+	return p.end.Add(archive.MarkGap)
 }
 
 // micro truncates a time to microseconds.
@@ -142,9 +165,10 @@ func (s *Store) newWalker(ctx context.Context, id sid.ID, w series.Window) (*wal
 				return err
 			}
 			if ok {
-				v.parts = append(v.parts, part{a, pmid})
+				v.parts = append(v.parts, part{arch: a, pmid: pmid})
 			}
 		}
+		cutParts(v.parts, func(int) bool { return true })
 		if rec.desc.InDom == pcp.InDomNull {
 			return nil
 		}
@@ -275,6 +299,9 @@ func (v *walker) next() (bool, error) {
 			}
 			if !v.to.IsZero() && micro(v.scan.Time).Compare(v.to) > 0 {
 				break // the next archive may begin before this one ends
+			}
+			if v.parts[v.i].behind(v.scan.Time) {
+				break
 			}
 			if v.has() {
 				if !v.last.IsZero() {

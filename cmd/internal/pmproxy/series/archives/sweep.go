@@ -140,6 +140,14 @@ func (w *sweeper) find(tx *tx, archs []*arch) error {
 			w.has = append(w.has, has)
 		}
 	}
+	cutParts(w.parts, func(i int) bool {
+		for id, list := range w.has[i] {
+			if !slices.Equal(list, w.has[i+1][id]) {
+				return false
+			}
+		}
+		return true
+	})
 	return nil
 }
 
@@ -214,6 +222,9 @@ func (w *sweeper) part(has map[pcp.PMID][]int) (bool, error) {
 		if !w.to.IsZero() && w.scan.Time.Compare(w.to) > 0 {
 			break // the next archive may begin before this one ends
 		}
+		if w.parts[w.i].behind(w.scan.Time) {
+			break
+		}
 		if w.scan.Sets == 0 {
 			for _, list := range has {
 				for _, i := range list {
@@ -287,7 +298,7 @@ func (w *sweeper) finish(i int) bool {
 	for _, list := range w.has[i] {
 		for _, n := range list {
 			t := &w.targets[n]
-			at := w.parts[i].end.Add(archive.MarkGap)
+			at := w.parts[i].finish()
 			if t.last.Compare(at) < 0 {
 				t.end = at
 			}
