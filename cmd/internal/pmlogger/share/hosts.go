@@ -81,7 +81,7 @@ func joinAddress(host string, port int) string {
 type Registration struct {
 	Store   Store
 	Address string // see CheckAddress
-	// Event, if not nil, is called with failures, once for several in a row, and nil when it works again.
+	// Event, if not nil, is called with failures, once for several in a row, and with nil when it works, again or for the first time.
 	Event func(err error)
 }
 
@@ -98,7 +98,7 @@ func (r *Registration) Run(ctx context.Context) error {
 		return err
 	}
 	file := registrant{Address: r.Address, Process: rand.Text()}
-	name, version, bad := hosts+"/"+url.PathEscape(r.Address), "", false
+	name, version, bad, first := hosts+"/"+url.PathEscape(r.Address), "", false, true
 	for {
 		file.N++
 		b, err := json.Marshal(&file)
@@ -109,10 +109,10 @@ func (r *Registration) Run(ctx context.Context) error {
 			version, err = r.write(ctx, name, append(b, '\n'), version)
 			return err
 		})
-		if ctx.Err() == nil && r.Event != nil && (err != nil) != bad {
+		if ctx.Err() == nil && r.Event != nil && (first || (err != nil) != bad) {
 			r.Event(err)
 		}
-		bad = err != nil
+		bad, first = err != nil, false
 		wait := RegisterEvery
 		if bad {
 			wait = registerRetry
@@ -121,12 +121,13 @@ func (r *Registration) Run(ctx context.Context) error {
 			break
 		}
 	}
-	if version == "" {
-		return nil
+	if bad && version == "" && file.N > 1 {
+		return nil // it was never written
 	}
 	return request(context.WithoutCancel(ctx), func(ctx context.Context) error {
-		_, now, err := r.Store.Read(ctx, name)
-		if err == nil && now == version { // otherwise another process has registered the host
+		data, _, err := r.Store.Read(ctx, name)
+		var now registrant
+		if err == nil && json.Unmarshal(data, &now) == nil && now.Process == file.Process { // otherwise another process has registered the host
 			err = r.Store.Remove(ctx, name)
 		}
 		if errors.Is(err, fs.ErrNotExist) {

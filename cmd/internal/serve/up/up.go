@@ -24,6 +24,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/push"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	promrules "github.com/go-pcp/pcp/cmd/internal/prom/rules"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
@@ -68,6 +69,9 @@ could not be pushed is pushed later, the oldest first, for as long as it is kept
 receivers share the hosts that push to them: each host has its own order of them, and takes the
 first that answers.
 
+With --register it makes itself known to the recorders of a fleet ("pcp help record"), which record
+it as long as it runs.
+
 With --rules it evaluates rules, like pmie, performs their actions, and logs when a rule becomes
 true and when it clears. Without a file it uses the built-in rules, which watch the machine and
 write to the system's log. A file may also have rules of Prometheus ("groups:"), whose alerts go to
@@ -79,6 +83,7 @@ all receivers.`,
 		{Line: "pcp up --keep-days 30 --max-size 5gb", Text: "keep archives longer"},
 		{Line: "pcp up --all --tls tls.conf", Text: "accept encrypted connections from other hosts"},
 		{Line: "pcp up --push https://collector:44322 --push-token-file www.token", Text: "push the recording to another host's pmproxy"},
+		{Line: "pcp up --all --register s3://archives/site", Text: "have it recorded by a fleet of recorders"},
 		{Line: "pcp up --otlp", Text: "also accept metrics from OpenTelemetry and Prometheus"},
 		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
 		{Line: "pcp up --rules=my.rules", Text: "watch it by your own rules"},
@@ -105,6 +110,8 @@ all receivers.`,
 			sending.Rows(false)[1],
 			{Long: "push", Arg: "URL", Help: "also push the recording to the first of these pmproxies, http[s]://HOST:PORT,…, that answers"},
 			{Long: "push-token-file", Arg: "FILE", Help: "authenticate with the token in FILE, for --push"},
+			{Long: "register", Arg: "DIR", Help: "register with the recorders of a fleet, by their directory: s3://BUCKET/PREFIX, or a path"},
+			{Long: "register-as", Arg: "ADDRESS", Help: "where they find this collector, HOST or HOST:PORT [default the host name and the port]"},
 			{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, of pmie or Prometheus, or the built-in ones; may be repeated"},
 			{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
 			{Long: "statsd", Arg: "ADDRESS", Maybe: true, Help: "receive StatsD on HOST:PORT or a Unix socket [127.0.0.1:8125]"},
@@ -147,7 +154,10 @@ type settings struct {
 	push         string         // URLs of receivers, commas between
 	pushToken    string         // file
 	pushTo       []push.Config  // of these
-	stays        bool           // when the terminal is closed
+	register     string         // directory of a fleet
+	registerAs   string         // address for its recorders
+	registers    *share.Registration
+	stays        bool // when the terminal is closed
 
 	builtins []builtin.Spec
 	retry    time.Duration // until an agent that could not be made is tried again
@@ -199,6 +209,13 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.push = arg
 		case "push-token-file":
 			set.pushToken = arg
+		case "register":
+			set.register = arg
+		case "register-as":
+			if err := share.CheckAddress(arg); err != nil {
+				o.Usagef("--register-as: %v", err)
+			}
+			set.registerAs = arg
 		case "no-processes":
 			set.noProcesses = true
 		default:
@@ -217,6 +234,12 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	if set.pushToken != "" && set.push == "" {
 		o.Usagef("--push-token-file is for --push; add --push=URL")
+	}
+	if set.register != "" && !set.all {
+		o.Usagef("--register is for recorders on other hosts; add --all, which accepts connections from them")
+	}
+	if set.registerAs != "" && set.register == "" {
+		o.Usagef("--register-as is for --register; add --register=DIR")
 	}
 	if set.otlpToken != "" && !set.otlp {
 		o.Usagef("--otlp-token is for programs that push metrics; add --otlp or --otlp=ADDR")
@@ -250,6 +273,9 @@ func (set *settings) complete(env *cli.Env) error {
 		return err
 	}
 	if set.pushTo, err = set.pushConfigs(env); err != nil {
+		return err
+	}
+	if set.registers, err = set.registration(env); err != nil {
 		return err
 	}
 	if set.dir == "" {
@@ -412,6 +438,10 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		log.Warn("other commands will not know of this collector", "err", err)
 	} else {
 		defer remove()
+	}
+	if set.registers != nil {
+		end := register(ctx, set.registers, log)
+		defer end()
 	}
 	if set.stays {
 		hup := make(chan os.Signal, 1)
@@ -626,6 +656,9 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 	}
 	if set.push != "" {
 		fmt.Fprintf(&b, "  pushes   to %s\n", strings.ReplaceAll(set.push, ",", ", "))
+	}
+	if r := set.registers; r != nil {
+		fmt.Fprintf(&b, "  registers  %s with %s\n", r.Address, set.register)
 	}
 	if set.rules {
 		name := builtinRules

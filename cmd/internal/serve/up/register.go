@@ -1,0 +1,63 @@
+package up
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/pmcd"
+)
+
+// registration returns the registration with the recorders of a fleet, nil if there is none.
+func (set *settings) registration(env *cli.Env) (*share.Registration, error) {
+	if set.register == "" {
+		return nil, nil
+	}
+	address := set.registerAs
+	if address == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("%w; choose an address with --register-as", err)
+		}
+		address = host
+		if set.port != pmcd.DefaultPort {
+			address = net.JoinHostPort(host, strconv.Itoa(set.port))
+		}
+	}
+	if err := share.CheckAddress(address); err != nil {
+		return nil, fmt.Errorf("%w; choose another with --register-as", err)
+	}
+	store, err := share.OpenStore(set.register, env.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return &share.Registration{Store: store, Address: address}, nil
+}
+
+// register keeps the registration until ctx is done or end is called, which removes it.
+func register(ctx context.Context, r *share.Registration, log *slog.Logger) (end func()) {
+	r.Event = func(err error) {
+		if err != nil {
+			log.Error("cannot register with the recorders of the fleet, will be tried again", "err", err)
+		} else {
+			log.Info("registered with the recorders of the fleet", "address", r.Address)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := r.Run(ctx); err != nil {
+			log.Warn("the registration was not removed, it expires", "err", err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
