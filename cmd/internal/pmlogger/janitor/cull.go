@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,46 @@ import (
 type Policy struct {
 	MaxAge   time.Duration // since the last change of an archive; 0 means no limit
 	MaxBytes int64         // of all archives together, on disk; 0 means no limit
+
+	// Shipped, if not nil, reports whether a verified copy of an archive is in object storage. Of archives in excess of
+	// MaxBytes those with a copy are removed first. Those with a copy are also removed KeepShipped after
+	// their last change: 0 means no limit, a negative time at once.
+	Shipped     func(*Archive) bool
+	KeepShipped time.Duration
+	// Dropped is called for each archive that is removed although it has no copy, if Shipped is not nil.
+	Dropped func(*Archive)
+}
+
+// A candidate is an archive that may be removed.
+type candidate struct {
+	*Archive
+	shipped bool
+}
+
+// candidates returns the archives in the order in which they are to be removed.
+func (p *Policy) candidates(list []*Archive, written func(*Archive) bool) []candidate {
+	var first, rest []candidate
+	for _, a := range list {
+		switch {
+		case written(a):
+		case p.Shipped != nil && p.Shipped(a):
+			first = append(first, candidate{a, true})
+		default:
+			rest = append(rest, candidate{a, false})
+		}
+	}
+	return append(first, rest...)
+}
+
+// remove removes an archive.
+func (p *Policy) remove(c candidate) error {
+	if err := Remove(c.Archive); err != nil {
+		return err
+	}
+	if p.Shipped != nil && !c.shipped && p.Dropped != nil {
+		p.Dropped(c.Archive)
+	}
+	return nil
 }
 
 // Cull removes archives that exceed a policy, the oldest first, and returns their base
@@ -35,18 +76,27 @@ func Cull(dir string, p Policy, now time.Time, written func(*Archive) bool) (rem
 	}
 	orphans(dir, have)
 	var errs []error
-	for _, a := range list {
-		old := p.MaxAge > 0 && now.Sub(a.Time) > p.MaxAge
-		if !old && (p.MaxBytes <= 0 || total <= p.MaxBytes) || written(a) {
-			continue
+	cull := func(excess bool) {
+		for _, c := range p.candidates(list, written) {
+			age := now.Sub(c.Time)
+			due := p.MaxAge > 0 && age > p.MaxAge || c.shipped && p.KeepShipped != 0 && age > p.KeepShipped
+			if excess {
+				due = p.MaxBytes > 0 && total > p.MaxBytes
+			}
+			if !due {
+				continue
+			}
+			list = slices.DeleteFunc(slices.Clone(list), func(a *Archive) bool { return a == c.Archive })
+			if err := p.remove(c); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			total -= c.Size
+			removed = append(removed, c.Base)
 		}
-		if err := Remove(a); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		total -= a.Size
-		removed = append(removed, a.Base)
 	}
+	cull(false)
+	cull(true)
 	return removed, errors.Join(errs...)
 }
 

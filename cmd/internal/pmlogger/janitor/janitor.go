@@ -307,7 +307,7 @@ func (j *Janitor) Tidy(ctx context.Context) {
 func (j *Janitor) cull(ctx context.Context, p Policy) (removed []string) {
 	now := j.cfg.now()
 	if !j.believes(now) {
-		p.MaxAge = 0
+		p.MaxAge, p.KeepShipped = 0, min(p.KeepShipped, 0)
 	}
 	removed, err := Cull(j.cfg.Dir, p, now, j.written(ctx))
 	for _, base := range removed {
@@ -384,16 +384,12 @@ func (j *Janitor) makeRoom(ctx context.Context) {
 		j.complain("full", err)
 		return
 	}
-	written := j.written(ctx)
-	for _, a := range list {
-		if written(a) {
-			continue
-		}
-		if err := Remove(a); err != nil {
+	for _, c := range j.cfg.Policy.candidates(list, j.written(ctx)) {
+		if err := j.cfg.Policy.remove(c); err != nil {
 			j.complain("full", err)
 			continue
 		}
-		j.cfg.Log.Warn("the file system is full: the oldest archive was removed", "archive", a.Base, "bytes", a.Size)
+		j.cfg.Log.Warn("the file system is full: the oldest archive was removed", "archive", c.Base, "bytes", c.Size)
 		return
 	}
 	j.complain("full", fmt.Errorf("%s: the file system is full, and there is no archive to remove", j.cfg.Dir))
