@@ -170,13 +170,27 @@ func (d *Dir) Upload(ctx context.Context, name string, src *os.File) (*Sums, err
 	if err != nil {
 		return nil, err
 	}
-	if err = d.back.upload(ctx, address, src, sums); err == nil {
+	return sums, d.uploadTo(ctx, address, src, sums)
+}
+
+// UploadSums is Upload of the beginning of a file that has these sums, such as a file that grows.
+func (d *Dir) UploadSums(ctx context.Context, name string, src *os.File, sums *Sums) error {
+	address, err := d.file(name)
+	if err != nil {
+		return err
+	}
+	return d.uploadTo(ctx, address, src, sums)
+}
+
+func (d *Dir) uploadTo(ctx context.Context, address string, src *os.File, sums *Sums) error {
+	err := d.back.upload(ctx, address, src, sums)
+	if err == nil {
 		err = d.back.verify(ctx, address, sums)
 	}
 	if err != nil {
-		return nil, wrap(address, err)
+		return wrap(address, err)
 	}
-	return sums, nil
+	return nil
 }
 
 // Verify checks that a stored file is equal to a local one, of which it has the sums: by a checksum that the store computed, or by
@@ -270,7 +284,12 @@ func Sum(ctx context.Context, src *os.File) (*Sums, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, step := st.Size(), part(st.Size())
+	return SumOf(ctx, src, st.Size())
+}
+
+// SumOf returns the checksums of the first bytes of a local file.
+func SumOf(ctx context.Context, src *os.File, size int64) (*Sums, error) {
+	step := part(size)
 	s := &Sums{Size: size}
 	whole := sha256.New()
 	buf := make([]byte, 64<<10)

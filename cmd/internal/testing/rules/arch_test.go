@@ -181,6 +181,7 @@ var neighbours = map[string]string{
 	"cmd/internal/pmlogger/fleet -> cmd/internal/pmlogger/conf":    "hosts share what was read",
 	"cmd/internal/pmlogger/fleet -> cmd/internal/pmlogger/logconf": "it makes configurations for hosts",
 	"cmd/internal/pmlogger/fleet -> cmd/internal/pmlogger/janitor": "one looks after the directory of each host",
+	"cmd/internal/pmlogger/ship -> cmd/internal/pmlogger/janitor":  "it stores the archives that one lists",
 	"cmd/internal/pmlogger/control -> cmd/internal/pmlogger":       "a control port has a recorder behind it",
 	"cmd/internal/pmlogger/control -> cmd/internal/pmlogger/conf":  "it has the access rules",
 

@@ -1,0 +1,635 @@
+package ship
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/archiveindex"
+	"github.com/go-pcp/pcp/cmd/internal/objects"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+)
+
+// Defaults and limits.
+const (
+	defaultEvery = 10 * time.Second
+	longestPause = time.Minute   // after failures
+	plainAfter   = 2 * time.Hour // when files are stored that were not compressed
+	workers      = 4             // hosts whose archives are stored at the same time
+	maxDropped   = 100           // archives in a Status
+)
+
+// A Config configures a Shipper.
+type Config struct {
+	// Dir is the directory of the store.
+	Dir *objects.Dir
+	// Every is the time between looks at a directory of archives; 0 means 10 seconds.
+	Every time.Duration
+	// Plain stores files of finished archives that are not compressed, without waiting for that.
+	Plain bool
+	// Lifecycle is what happens to archives later. The zero Lifecycle keeps them.
+	Lifecycle Lifecycle
+	// Event is called with news of a host, one at a time. It may be nil.
+	Event func(host, text string, err error)
+
+	now func() time.Time
+}
+
+// A Host is a directory with the archives of a host.
+type Host struct {
+	Name string
+	Path string
+}
+
+// A Status is the status of a host.
+type Status struct {
+	Name     string    `json:"name"`
+	Shipped  int       `json:"shipped"`          // archives stored since the start, or found there
+	Bytes    int64     `json:"bytes"`            // sent since the start
+	Waiting  int       `json:"waiting"`          // finished archives that are not stored
+	Spool    int64     `json:"spool"`            // their size
+	Oldest   time.Time `json:"oldest,omitzero"`  // last change of the oldest of them
+	Last     time.Time `json:"last,omitzero"`    // when an archive was stored
+	Dropped  int       `json:"dropped"`          // archives removed before they were stored
+	Names    []string  `json:"names,omitempty"`  // the last of these
+	Errors   uint64    `json:"errors"`           //
+	Err      string    `json:"error,omitempty"`  // the last one, "" after a success
+	ErrTime  time.Time `json:"errtime,omitzero"` //
+	Rollups  int       `json:"rollups"`          // archives made with longer intervals
+	Expired  int       `json:"expired"`          // archives removed from the store
+	Complete bool      `json:"complete"`         // whether all was stored when it was looked at last
+}
+
+// A host is the state of a Host. It belongs to one worker at a time.
+type host struct {
+	Host
+	dir *objects.Dir
+
+	days     map[string]*archiveindex.Day // as they were read or written last
+	partial  map[string]string            // volumes of growing archives that are stored, by base
+	life     time.Time                    // when the life cycle is due
+	failures int
+	next     time.Time
+	busy     bool
+
+	mu     sync.Mutex
+	stored map[string]string // identity of finished archives that are stored, by base
+	s      Status
+}
+
+// A Shipper copies the archives of hosts. It is safe for concurrent use.
+type Shipper struct {
+	cfg  Config
+	talk sync.Mutex
+
+	mu    sync.Mutex
+	hosts map[string]*host // by name
+}
+
+// New returns a Shipper without hosts, which starts with Run.
+func New(cfg Config) (*Shipper, error) {
+	if cfg.Dir == nil {
+		return nil, errors.New("there is no directory to ship archives to")
+	}
+	if err := cfg.Lifecycle.check(); err != nil {
+		return nil, err
+	}
+	cfg.Every = cmp.Or(cfg.Every, defaultEvery)
+	if cfg.Event == nil {
+		cfg.Event = func(string, string, error) {}
+	}
+	if cfg.now == nil {
+		cfg.now = time.Now
+	}
+	return &Shipper{cfg: cfg, hosts: make(map[string]*host)}, nil
+}
+
+// Set sets the list of hosts. Hosts with names that cannot be names of files in the store are reported.
+func (s *Shipper) Set(list []Host) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want := make(map[string]bool)
+	for _, h := range list {
+		want[h.Name] = true
+		if old := s.hosts[h.Name]; old != nil && old.Path == h.Path {
+			continue
+		}
+		n := &host{Host: h, stored: make(map[string]string), days: make(map[string]*archiveindex.Day), partial: make(map[string]string), s: Status{Name: h.Name}}
+		var err error
+		if n.dir, err = s.cfg.Dir.Sub(h.Name); err != nil {
+			n.s.Err = err.Error()
+			go s.event(h.Name, "archives are not shipped", err)
+		}
+		s.hosts[h.Name] = n
+	}
+	maps.DeleteFunc(s.hosts, func(name string, h *host) bool { return !want[name] })
+}
+
+func (s *Shipper) event(host, text string, err error) {
+	s.talk.Lock()
+	defer s.talk.Unlock()
+	s.cfg.Event(host, text, err)
+}
+
+// Run ships archives until ctx is done.
+func (s *Shipper) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				h, wait := s.take()
+				if h == nil {
+					select {
+					case <-ctx.Done():
+						return
+					case <-time.After(wait):
+					}
+					continue
+				}
+				s.visit(ctx, h)
+				if ctx.Err() != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Once visits each host once, and reports whether all was stored.
+func (s *Shipper) Once(ctx context.Context) bool {
+	s.mu.Lock()
+	list := slices.SortedFunc(maps.Values(s.hosts), func(a, b *host) int { return strings.Compare(a.Name, b.Name) })
+	s.mu.Unlock()
+	all := true
+	for _, h := range list {
+		if ctx.Err() != nil {
+			return false
+		}
+		s.visit(ctx, h)
+		all = all && h.status().Complete
+	}
+	return all
+}
+
+// take returns a host that is due, or the time until it is worth looking again.
+func (s *Shipper) take() (*host, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.cfg.now()
+	var due *host
+	wait := time.Second
+	for _, h := range s.hosts {
+		switch {
+		case h.busy || h.dir == nil:
+		case h.next.After(now):
+			wait = min(wait, h.next.Sub(now))
+		case due == nil || h.next.Before(due.next):
+			due = h
+		}
+	}
+	if due != nil {
+		due.busy = true
+	}
+	return due, max(wait, 10*time.Millisecond)
+}
+
+// visit ships the archives of a host, and sets the time of the next visit.
+func (s *Shipper) visit(ctx context.Context, h *host) {
+	if h.dir == nil {
+		return
+	}
+	err := s.ship(ctx, h)
+	now := s.cfg.now()
+	if err == nil && !now.Before(h.life) {
+		if err = s.live(ctx, h); err == nil {
+			h.life = now.Add(lifeEvery)
+		}
+	}
+	pause := s.cfg.Every
+	h.mu.Lock()
+	was := h.s.Err
+	if err == nil {
+		h.failures, h.s.Err = 0, ""
+	} else if ctx.Err() == nil {
+		h.failures++
+		pause = min(pause<<min(h.failures, 10), max(longestPause, s.cfg.Every))
+		h.s.Err, h.s.ErrTime = err.Error(), now
+		h.s.Errors++
+		h.s.Complete = false
+	}
+	isErr, waiting, spool := h.s.Err, h.s.Waiting, h.s.Spool
+	h.mu.Unlock()
+	switch {
+	case isErr != "" && was == "":
+		s.event(h.Name, fmt.Sprintf("archives are not shipped, %d wait with %d bytes, will be tried again", waiting, spool), err)
+	case isErr == "" && was != "":
+		s.event(h.Name, "archives are shipped again", nil)
+	}
+	s.mu.Lock()
+	h.busy, h.next = false, now.Add(pause)
+	s.mu.Unlock()
+}
+
+func (h *host) status() Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	st := h.s
+	st.Names = slices.Clone(st.Names)
+	return st
+}
+
+// Status returns the status of all hosts, sorted by name.
+func (s *Shipper) Status() []Status {
+	s.mu.Lock()
+	list := slices.SortedFunc(maps.Values(s.hosts), func(a, b *host) int { return strings.Compare(a.Name, b.Name) })
+	s.mu.Unlock()
+	all := make([]Status, len(list))
+	for i, h := range list {
+		all[i] = h.status()
+	}
+	return all
+}
+
+// of returns the host with a directory.
+func (s *Shipper) of(path string) *host {
+	path = filepath.Clean(path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.hosts {
+		if filepath.Clean(h.Path) == path {
+			return h
+		}
+	}
+	return nil
+}
+
+// Shipped reports whether all files of an archive are stored and were verified, for [janitor.Policy].
+func (s *Shipper) Shipped(a *janitor.Archive) bool {
+	h := s.of(filepath.Dir(a.Base))
+	if h == nil {
+		return false
+	}
+	if s.cfg.Lifecycle.expired(a.Time, s.cfg.now()) {
+		return true // it would be removed from the store at once
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	id, ok := h.stored[a.Base]
+	return ok && id == identity(a)
+}
+
+// Dropped records an archive that was removed before it was stored, for [janitor.Policy].
+func (s *Shipper) Dropped(a *janitor.Archive) {
+	h := s.of(filepath.Dir(a.Base))
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	h.s.Dropped++
+	h.s.Names = append(h.s.Names, filepath.Base(a.Base))
+	if n := len(h.s.Names) - maxDropped; n > 0 {
+		h.s.Names = h.s.Names[n:]
+	}
+	h.mu.Unlock()
+	s.event(h.Name, fmt.Sprintf("the archive %s was removed and had not been shipped: %d bytes", a.Base, a.Size), nil)
+}
+
+// identity returns the names, sizes and times of the files of an archive.
+func identity(a *janitor.Archive) string {
+	var b strings.Builder
+	for _, f := range a.Files {
+		fmt.Fprintf(&b, "%s %d %d\n", filepath.Base(f.Path), f.Size, f.Time.UnixNano())
+	}
+	return b.String()
+}
+
+// ship stores the files of the archives of a host that are finished and not stored, the oldest first.
+func (s *Shipper) ship(ctx context.Context, h *host) error {
+	list, err := janitor.List(h.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was recorded yet
+	} else if err != nil {
+		return err
+	}
+	var waiting []*janitor.Archive
+	var written []bool
+	h.mu.Lock()
+	known := make(map[string]string)
+	for _, a := range list {
+		if id, ok := h.stored[a.Base]; ok {
+			known[a.Base] = id
+		}
+	}
+	h.stored = known
+	h.mu.Unlock()
+	for _, a := range list {
+		w := janitor.Written(a)
+		if !w && known[a.Base] == identity(a) || s.cfg.Lifecycle.expired(a.Time, s.cfg.now()) {
+			continue
+		}
+		waiting, written = append(waiting, a), append(written, w)
+	}
+	h.waiting(waiting, written)
+	var errs []error
+	for i, a := range waiting {
+		done, err := s.archive(ctx, h, a, written[i])
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, fs.ErrNotExist) && missing(a):
+			continue // it was compressed or removed just now
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", a.Base, err))
+			if len(errs) > 2 {
+				return errors.Join(errs...) // the store is away, probably
+			}
+		case done:
+			h.mu.Lock()
+			h.stored[a.Base] = identity(a)
+			h.s.Shipped++
+			h.s.Last = s.cfg.now()
+			h.mu.Unlock()
+			waiting[i] = nil
+		}
+	}
+	h.waiting(waiting, written)
+	return errors.Join(errs...)
+}
+
+// missing reports whether a file of an archive is gone.
+func missing(a *janitor.Archive) bool {
+	return slices.ContainsFunc(a.Files, func(f janitor.File) bool {
+		_, err := os.Lstat(f.Path)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+}
+
+func (h *host) waiting(list []*janitor.Archive, written []bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.s.Waiting, h.s.Spool, h.s.Oldest = 0, 0, time.Time{}
+	for i, a := range list {
+		if a == nil || written[i] {
+			continue
+		}
+		if h.s.Waiting == 0 {
+			h.s.Oldest = a.Time
+		}
+		h.s.Waiting++
+		h.s.Spool += a.Size
+	}
+	h.s.Complete = h.s.Waiting == 0
+}
+
+// archive stores the files of an archive that are finished, and reports whether these are all.
+func (s *Shipper) archive(ctx context.Context, h *host, a *janitor.Archive, written bool) (done bool, err error) {
+	var files []janitor.File
+	last := -1
+	for _, f := range a.Files {
+		last = max(last, f.Volume)
+	}
+	volumes, metas := 0, 0
+	for _, f := range a.Files {
+		switch {
+		case written && (f.Volume == last || f.Volume == archive.VolIndex):
+			continue
+		case f.Volume == archive.VolIndex || f.Suffix != "":
+		case written && f.Volume == archive.VolMeta:
+		case s.cfg.Plain || s.cfg.now().Sub(a.Time) > plainAfter:
+		default:
+			if written {
+				continue
+			}
+			return false, nil // until it is compressed
+		}
+		if f.Volume == archive.VolMeta {
+			metas++
+		} else if f.Volume >= 0 {
+			volumes++
+		}
+		files = append(files, f)
+	}
+	if metas != 1 || volumes == 0 {
+		return false, nil
+	}
+	id := ""
+	if written {
+		id = identity(&janitor.Archive{Files: slices.DeleteFunc(slices.Clone(files), func(f janitor.File) bool { return f.Volume < 0 })})
+		if h.partial[a.Base] == id {
+			return false, nil // until another volume is finished
+		}
+	}
+	entry, err := describe(a.Base, files, !written)
+	if err != nil {
+		return false, err
+	}
+	if err := s.store(ctx, h, h.dir, h.days, h.Name, a.Base, entry); err != nil {
+		return false, err
+	}
+	if written {
+		h.partial[a.Base] = id
+	} else {
+		delete(h.partial, a.Base)
+	}
+	return !written, nil
+}
+
+// errOther is the error of an index that got another archive with the same name meanwhile.
+var errOther = errors.New("another recorder has stored an archive with this name")
+
+// store stores the files of the archive base in a directory of the store, and then lists them in its index. If the store has another
+// archive with that name, by another recorder of the host, the name in the store is a longer one.
+func (s *Shipper) store(ctx context.Context, h *host, to *objects.Dir, days map[string]*archiveindex.Day, host, base string, entry *archiveindex.Archive) error {
+	listed := archiveindex.Days(entry.Begin, entry.End)
+	paths := make([]string, len(entry.Files))
+	for i, f := range entry.Files {
+		paths[i] = filepath.Join(filepath.Dir(base), f.Name)
+	}
+	for _, day := range listed {
+		d, err := s.day(ctx, to, days, day)
+		if err != nil {
+			return err
+		}
+		if was := d.Find(entry.Name); was != nil && !was.Begin.Equal(entry.Begin) {
+			name := fmt.Sprintf("%s-%x", entry.Name, entry.Begin.UnixNano())
+			for i := range entry.Files {
+				entry.Files[i].Name = name + strings.TrimPrefix(entry.Files[i].Name, entry.Name)
+			}
+			entry.Name = name
+			break
+		}
+	}
+	old := make(map[string]archiveindex.File)
+	var gone []string
+	for _, day := range listed {
+		d, err := s.day(ctx, to, days, day)
+		if err != nil {
+			return err
+		}
+		if was := d.Find(entry.Name); was != nil {
+			for _, f := range was.Files {
+				old[f.Name] = f
+			}
+		}
+	}
+	for i := range entry.Files {
+		f := &entry.Files[i]
+		sent, err := put(ctx, to, paths[i], f, old[f.Name])
+		if err != nil {
+			return err
+		}
+		h.mu.Lock()
+		h.s.Bytes += sent
+		h.mu.Unlock()
+		delete(old, f.Name)
+	}
+	for _, day := range listed {
+		other := false
+		err := archiveindex.Update(ctx, to, host, day, func(d *archiveindex.Day) bool {
+			days[day] = d
+			was := d.Find(entry.Name)
+			other = was != nil && !was.Begin.Equal(entry.Begin)
+			return !other && d.Put(*entry)
+		})
+		if other {
+			err = errOther
+		}
+		if err != nil {
+			delete(days, day)
+			return err
+		}
+	}
+	gone = slices.Sorted(maps.Keys(old))
+	for _, name := range gone { // such as metadata that were not compressed yet
+		if err := to.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	// The archive is no longer read; only the days that may change are kept.
+	today := archiveindex.DayOf(s.cfg.now().Add(-48 * time.Hour))
+	maps.DeleteFunc(days, func(day string, _ *archiveindex.Day) bool { return day < today })
+	return nil
+}
+
+// day returns the index of a day, which is read once: only one recorder writes the archives of a host.
+func (s *Shipper) day(ctx context.Context, dir *objects.Dir, days map[string]*archiveindex.Day, day string) (*archiveindex.Day, error) {
+	if d := days[day]; d != nil {
+		return d, nil
+	}
+	d, _, err := archiveindex.Load(ctx, dir, day)
+	if errors.Is(err, fs.ErrNotExist) {
+		d, err = &archiveindex.Day{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	days[day] = d
+	return d, nil
+}
+
+// put stores a file unless it is stored already, and returns how many bytes it sent.
+func put(ctx context.Context, to *objects.Dir, path string, f *archiveindex.File, old archiveindex.File) (int64, error) {
+	src, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	sums, err := objects.SumOf(ctx, src, f.Size)
+	if err != nil {
+		return 0, err
+	}
+	f.SHA256 = sums.SHA256
+	if old.Size == f.Size && old.SHA256 == f.SHA256 {
+		return 0, nil // it was verified before it was listed
+	}
+	if err := to.Verify(ctx, f.Name, sums); err == nil {
+		return 0, nil // stored before a process was killed
+	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, objects.ErrDiffers) {
+		return 0, err
+	}
+	return f.Size, to.UploadSums(ctx, f.Name, src, sums)
+}
+
+// describe describes files of an archive, without their checksums.
+func describe(base string, files []janitor.File, complete bool) (*archiveindex.Archive, error) {
+	a, err := archive.Open(base)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	end, err := a.End()
+	if err != nil {
+		return nil, err
+	}
+	e := &archiveindex.Archive{Name: filepath.Base(base), Begin: a.Label().Start.Time().UTC(), End: end.Time().UTC(), Complete: complete}
+	starts := make(map[int]time.Time)
+	for _, i := range a.Index() {
+		if v := int(i.Vol); v >= 0 && starts[v].IsZero() {
+			starts[v] = i.Time.Time().UTC()
+		}
+	}
+	starts[slices.Min(a.Volumes())] = e.Begin
+	lastEnd := e.Begin
+	for _, f := range files {
+		out := archiveindex.File{Name: filepath.Base(f.Path), Size: f.Size}
+		if begin, ok := starts[f.Volume]; ok && f.Volume >= 0 {
+			out.Begin, out.End = begin, e.End
+			for v, next := range starts {
+				if v > f.Volume && next.Before(out.End) && !next.Before(begin) {
+					out.End = next
+				}
+			}
+			if out.End.After(lastEnd) {
+				lastEnd = out.End
+			}
+		}
+		e.Files = append(e.Files, out)
+	}
+	if !complete {
+		e.End = lastEnd
+	}
+	if e.End.Before(e.Begin) {
+		e.End = e.Begin
+	}
+	sets, _ := a.Meta().LookupLabels(pcp.LabelContext, 0, end)
+	e.Labels = labels(sets)
+	return e, nil
+}
+
+// labels returns the labels of sets.
+func labels(sets []pcp.LabelSet) map[string]string {
+	all := make(map[string]string)
+	for _, set := range sets {
+		var values map[string]any
+		if json.Unmarshal([]byte(set.JSON), &values) != nil {
+			continue
+		}
+		for name, v := range values {
+			text, ok := v.(string)
+			if !ok {
+				b, err := json.Marshal(v)
+				if err != nil {
+					continue
+				}
+				text = string(b)
+			}
+			if len(all) < archiveindex.MaxLabels {
+				all[name] = text
+			}
+		}
+	}
+	return all
+}
