@@ -18,8 +18,8 @@ import (
 var Command = &cli.Command{
 	Name:     "archive",
 	Group:    "Archives",
-	Summary:  "list, verify, repair and convert archives",
-	Synopsis: "ls | verify | repair | convert [options] archive...",
+	Summary:  "list, verify, repair, convert and store archives",
+	Synopsis: "ls | verify | repair | convert | ship [options] archive...",
 	Doc: `
 An archive, written by pmlogger, consists of the files NAME.meta, NAME.index, NAME.0, NAME.1 and so
 on. A command accepts NAME, any of these files, a directory of archives, or a directory with a
@@ -30,7 +30,7 @@ subdirectory for each host. It reads versions 2 and 3, also compressed.`,
 		{Line: "pcp archive convert 20261121 small --compress zstd", Text: "create a compressed copy"},
 	},
 	Options: func() []cli.Option { return []cli.Option{cli.Heading("Options"), cli.OptHelp} },
-	Sub:     []*cli.Command{lsCommand, verifyCommand, repairCommand, convertCommand},
+	Sub:     []*cli.Command{lsCommand, verifyCommand, repairCommand, convertCommand, shipCommand},
 	Run:     cli.Run,
 }
 

@@ -4,6 +4,7 @@
 //	pcp archive verify PATH...     looks for damage
 //	pcp archive repair PATH NEW    saves the readable part
 //	pcp archive convert PATH NEW   changes version, compression and volumes
+//	pcp archive ship DIR ADDRESS   stores archives in object storage
 //
 // The C tools have no such command.
 package archivecmd

@@ -16,6 +16,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,12 +26,15 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/ship"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
 	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
+	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/cpp"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
@@ -65,6 +69,9 @@ hosts: by name, in a list, from the name service (--hosts-dns), or registered by
 With --remote-write the archives are sent while they grow. A position in them is kept for each server, so that
 nothing is lost or sent twice when the server or this program is down for a while.
 
+With --ship finished archives are stored in object storage or a shared directory, compressed and verified by their checksums. Local
+files stay as long as the other options have it. If one must be removed before it was stored, that is reported.
+
 In control files the arguments -c, -H, -r, -t and -v are supported. Others are reported and ignored.`,
 	Examples: []cli.Example{
 		{Line: "pcp record", Text: "record the collector of this machine"},
@@ -72,6 +79,7 @@ In control files the arguments -c, -H, -r, -t and -v are supported. Others are r
 		{Line: "pcp record -f hosts --keep-days 14 --max-size 2gb", Text: "record the hosts of a list, and remove old archives"},
 		{Line: "pcp record --remote-write http://localhost:8428", Text: "also send to VictoriaMetrics"},
 		{Line: "pcp record --fleet s3://archives/site --hosts-dns _pmcd._tcp.example.com", Text: "share the hosts of a service with other recorders"},
+		{Line: "pcp record -f hosts --ship s3://archives/site --keep-local 1day", Text: "keep archives in object storage, and a day of them here"},
 		{Line: "pcp record --status", Text: "show the state of each recording"},
 	},
 	SeeAlso: []string{"pcp help replay", "pcp help logger"},
@@ -93,6 +101,9 @@ In control files the arguments -c, -H, -r, -t and -v are supported. Others are r
 			{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives of a host beyond this total size, for example 500mb"},
 			sending.Rows(false)[0],
 			sending.Rows(false)[1],
+			shipping.Rows()[0],
+			shipping.Rows()[1],
+			shipping.Rows()[2],
 			cli.Heading("Options"),
 			{Long: "status", Help: "show the state of the recordings in DIR, or of all recorders of --fleet, and exit"},
 			{Long: "json", Help: "with --status, print JSON"},
@@ -111,6 +122,7 @@ type settings struct {
 	keep                   janitor.Policy
 	status, processes      bool
 	remote                 sending.Options
+	ship                   shipping.Options
 	source                 *source.Options
 	fleet, fleetID         string
 	dns                    []share.Name
@@ -157,7 +169,7 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 			set.dns = append(set.dns, name)
 		}
 	default:
-		return set.remote.Own(opt, arg) || housekeeping.Keep(o, opt, arg, &set.keep)
+		return set.remote.Own(opt, arg) || set.ship.Own(o, opt, arg) || housekeeping.Keep(o, opt, arg, &set.keep)
 	}
 	return true
 }
@@ -171,8 +183,8 @@ func run(ctx context.Context, env *cli.Env) int {
 		o.Usagef("the control file lists the hosts; --control cannot be combined with -f or hosts")
 	case set.hosts != "" && len(set.args) > 0:
 		o.Usagef("the list of -f has the hosts; add others to it")
-	case set.status && set.remote.Any():
-		o.Usagef("--status needs no --remote-write")
+	case set.status && (set.remote.Any() || set.ship.Any()):
+		o.Usagef("--status needs no --remote-write and no --ship")
 	case set.status && (len(set.args) > 0 || set.hosts != "" || set.control != "" || len(set.dns) > 0):
 		o.Usagef("--status shows all hosts that are recorded to DIR (-d)")
 	case set.status && set.fleet != "" && set.dir != "":
@@ -182,6 +194,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	case set.fleetID != "" && (set.fleet == "" || set.status):
 		o.Usagef("--fleet-id is for a recorder with --fleet")
 	}
+	set.ship.Check(o)
 	if status, exit := o.Done(); exit {
 		return status
 	}
@@ -249,13 +262,20 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	defer lock.Close()
 	debug.SetGCPercent(50) // most of the memory is long-lived metadata
 	var explained atomic.Bool
+	var f *fleet.Fleet
+	shipper, err := set.ship.Open(env, &set.keep, func(host, text string, err error) {
+		f.Say(fleet.Event{Time: time.Now(), Host: host, Text: text, Err: err})
+	})
+	if err != nil {
+		return err
+	}
 	var suffix string
 	var spread time.Duration
 	if store != nil {
 		suffix = share.Suffix(set.fleetID)
 		spread = min(cmp.Or(set.interval, time.Minute), maxSpread)
 	}
-	f, err := fleet.New(fleet.Config{
+	f, err = fleet.New(fleet.Config{
 		Dir:       dir,
 		Suffix:    suffix,
 		Spread:    spread,
@@ -294,7 +314,11 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 		end := followHosts(f, out)
 		defer end()
 	}
-	end := set.keepStatus(f, out)
+	if shipper != nil {
+		end := shipHosts(f, shipper)
+		defer end()
+	}
+	end := set.keepStatus(f, out, shipper)
 	defer end()
 	err = f.Run(ctx)
 	if out != nil {
@@ -304,6 +328,32 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 		return cause
 	}
 	return err
+}
+
+// shipHosts has the archives of all hosts stored, until end is called. The archives that end with the recording are stored by the next one,
+// which compresses them.
+func shipHosts(f *fleet.Fleet, s *ship.Shipper) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { s.Run(ctx) })
+	wg.Go(func() {
+		last := make(map[ship.Host]time.Time) // when it was recorded
+		for {
+			now := time.Now()
+			for _, h := range f.Status() {
+				last[ship.Host{Path: h.Dir, Name: h.Name}] = now
+			}
+			maps.DeleteFunc(last, func(_ ship.Host, t time.Time) bool { return now.Sub(t) > followFor })
+			s.Set(slices.Collect(maps.Keys(last)))
+			if !pacing.Sleep(ctx, followEvery) {
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
 }
 
 // followEvery is the interval at which changes of the list of hosts are noticed.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/ship"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
@@ -135,7 +136,8 @@ func TestStatus(t *testing.T) {
 	err := writeStatus(path, []fleet.Status{
 		{Name: "alpha", Spec: "alpha", State: fleet.Recording, Written: now, Samples: 12, Missed: 3, Lag: 250 * time.Millisecond},
 		{Name: "beta", Spec: "beta", State: fleet.Lost, Errors: 4, Err: errors.New("it is\ndown"), ErrTime: now},
-	}, []send.Status{{URL: "http://db:9090/api/v1/write", Sent: 1200, Rejected: 7, Reasons: map[string]uint64{"400 Bad Request: out of order": 7}, Lag: 12, Lost: 1, Err: "connection refused", ErrTime: now}})
+	}, []send.Status{{URL: "http://db:9090/api/v1/write", Sent: 1200, Rejected: 7, Reasons: map[string]uint64{"400 Bad Request: out of order": 7}, Lag: 12, Lost: 1, Err: "connection refused", ErrTime: now}},
+		[]ship.Status{{Name: "alpha", Shipped: 5, Waiting: 2, Spool: 3 << 20, Oldest: now, Dropped: 1, Names: []string{"20261120.00.10"}, Err: "the store is\naway", ErrTime: now}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,6 +145,7 @@ func TestStatus(t *testing.T) {
 	for _, want := range []string{
 		"has ended without notice", "HOST ", "alpha  recording", "12", "0.25s", "beta, ", " ago: it is down\n",
 		"write: sent 1200 samples, rejected 7, lag 12s, 1 archives removed before they were sent\n", "write: rejected 7: 400 Bad Request: out of order\n", ": connection refused\n",
+		"alpha: 5 archives stored, 2 waiting with 3.", ", the oldest since 20", "alpha: 1 archives were removed before they were stored, the last ones: 20261120.00.10\n", ": the store is away\n",
 	} {
 		if status != 0 || !strings.Contains(text, want) {
 			t.Errorf("status %d: %s lacks %q", status, text, want)

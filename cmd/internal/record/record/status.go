@@ -16,9 +16,11 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/ship"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
+	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -57,10 +59,11 @@ type state struct {
 	Hosts []share.Host `json:"hosts"`
 
 	RemoteWrite []send.Status `json:"remotewrite,omitempty"`
+	Ship        []ship.Status `json:"ship,omitempty"`
 }
 
 // keepStatus writes the status every few seconds, until end is called, which removes it.
-func (set *settings) keepStatus(f *fleet.Fleet, out *send.Recorder) (end func()) {
+func (set *settings) keepStatus(f *fleet.Fleet, out *send.Recorder, shipper *ship.Shipper) (end func()) {
 	path := filepath.Join(set.dir, statusName)
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -73,7 +76,11 @@ func (set *settings) keepStatus(f *fleet.Fleet, out *send.Recorder) (end func())
 			if out != nil {
 				remote = out.Status()
 			}
-			err := writeStatus(path, f.Status(), remote)
+			var stored []ship.Status
+			if shipper != nil {
+				stored = shipper.Status()
+			}
+			err := writeStatus(path, f.Status(), remote, stored)
 			if err != nil && !bad {
 				f.Say(fleet.Event{Time: time.Now(), Host: "status", Text: "cannot be written", Err: err})
 			}
@@ -92,8 +99,8 @@ func (set *settings) keepStatus(f *fleet.Fleet, out *send.Recorder) (end func())
 	}
 }
 
-func writeStatus(path string, list []fleet.Status, remote []send.Status) error {
-	s := state{PID: os.Getpid(), Time: time.Now(), Hosts: hostStatus(list), RemoteWrite: remote}
+func writeStatus(path string, list []fleet.Status, remote []send.Status, stored []ship.Status) error {
+	s := state{PID: os.Getpid(), Time: time.Now(), Hosts: hostStatus(list), RemoteWrite: remote, Ship: stored}
 	b, err := json.Marshal(&s)
 	if err != nil {
 		return err
@@ -170,6 +177,10 @@ func (set *settings) showStatus(env *cli.Env) int {
 		if text := fleet.ClockText(time.Duration(h.Clock * float64(time.Second))); text != "" {
 			fmt.Fprintf(env.Stdout, "%s: %s\n", h.Name, text)
 		}
+	}
+	if len(s.Ship) > 0 {
+		fmt.Fprintln(env.Stdout)
+		shipping.Report(env.Stdout, s.Ship)
 	}
 	if len(s.RemoteWrite) > 0 {
 		fmt.Fprintln(env.Stdout)

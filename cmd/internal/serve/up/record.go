@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/ship"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
@@ -71,6 +72,11 @@ func (r *recording) start(host string) {
 	if r.set.noProcesses {
 		configure = fleet.Generated
 	}
+	keep := r.set.keep
+	shipper, err := r.set.ship.Open(r.env, &keep, r.shipped)
+	if err != nil {
+		r.say("Not shipped: %s", cli.ErrText(err))
+	}
 	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for other clients
 	f, err := fleet.New(fleet.Config{
 		Configure: configure,
@@ -80,7 +86,7 @@ func (r *recording) start(host string) {
 		Turns:     1, // the processors are the collector's
 		Event:     r.event,
 		Recorder:  pmlogger.Config{Hold: holdBytes},
-		Janitor:   &janitor.Config{Daily: true, MakeRoom: true, RotateBytes: r.set.keep.MaxBytes / 8, Policy: r.set.keep},
+		Janitor:   &janitor.Config{Daily: true, MakeRoom: true, RotateBytes: keep.MaxBytes / 8, Policy: keep},
 	})
 	if err == nil {
 		err = f.Set([]fleet.Host{{Spec: "unix:", Name: fleet.DefaultName(host), Dir: dir}})
@@ -102,6 +108,12 @@ func (r *recording) start(host string) {
 	r.cancel, r.done = cancel, make(chan struct{})
 	go func() {
 		defer close(r.done)
+		if shipper != nil {
+			shipper.Set([]ship.Host{{Name: fleet.DefaultName(host), Path: dir}})
+			var ships sync.WaitGroup
+			ships.Go(func() { shipper.Run(ctx) })
+			defer ships.Wait()
+		}
 		if err := f.Run(ctx); err != nil {
 			r.log.Error("recording ended", "err", err)
 		}
@@ -175,7 +187,10 @@ func (r *recording) event(e fleet.Event) {
 	r.log.Info("recording: " + e.Text)
 }
 
-// sent reports news of remote write.
+// shipped reports news of archives that are stored.
+func (r *recording) shipped(_, text string, err error) { r.sent(text, err) }
+
+// sent reports news of remote write, or of archives that are stored.
 func (r *recording) sent(text string, err error) {
 	if err != nil {
 		r.say("Recording: %s: %v", text, err)

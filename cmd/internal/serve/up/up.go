@@ -33,6 +33,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
 	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
+	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
 	"github.com/go-pcp/pcp/internal/agent/statsd"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/safefile"
@@ -108,6 +109,9 @@ all receivers.`,
 			{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives beyond this total size [default 1gb]"},
 			sending.Rows(false)[0],
 			sending.Rows(false)[1],
+			shipping.Rows()[0],
+			shipping.Rows()[1],
+			shipping.Rows()[2],
 			{Long: "push", Arg: "URL", Help: "also push the recording to the first of these pmproxies, http[s]://HOST:PORT,…, that answers"},
 			{Long: "push-token-file", Arg: "FILE", Help: "authenticate with the token in FILE, for --push"},
 			{Long: "register", Arg: "DIR", Help: "register with the recorders of a fleet, by their directory: s3://BUCKET/PREFIX, or a path"},
@@ -150,6 +154,7 @@ type settings struct {
 	statsd       string   // addresses of the agent statsd, "" if it does not run
 	keep         janitor.Policy
 	remote       sending.Options
+	ship         shipping.Options
 	targets      []*send.Target // of it
 	push         string         // URLs of receivers, commas between
 	pushToken    string         // file
@@ -219,7 +224,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		case "no-processes":
 			set.noProcesses = true
 		default:
-			return set.remote.Own(opt, arg) || housekeeping.Keep(o, opt, arg, &set.keep)
+			return set.remote.Own(opt, arg) || set.ship.Own(o, opt, arg) || housekeeping.Keep(o, opt, arg, &set.keep)
 		}
 		return true
 	}})
@@ -229,6 +234,10 @@ func run(ctx context.Context, env *cli.Env) int {
 	if set.noRecord && set.remote.Any() {
 		o.Usagef("--remote-write sends the recording; it cannot be combined with --no-record")
 	}
+	if set.noRecord && set.ship.Any() {
+		o.Usagef("--ship stores the recording; it cannot be combined with --no-record")
+	}
+	set.ship.Check(o)
 	if set.noRecord && set.push != "" {
 		o.Usagef("--push sends the recording; it cannot be combined with --no-record")
 	}
@@ -270,6 +279,9 @@ func run(ctx context.Context, env *cli.Env) int {
 func (set *settings) complete(env *cli.Env) error {
 	var err error
 	if set.targets, err = set.remote.Targets(); err != nil {
+		return err
+	}
+	if _, err := set.ship.Open(env, new(janitor.Policy), nil); err != nil {
 		return err
 	}
 	if set.pushTo, err = set.pushConfigs(env); err != nil {
