@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -148,9 +149,19 @@ func (h *hosts) event(text string, err error) {
 
 // change changes something and records the hosts that follow from it.
 func (h *hosts) change(do func()) {
+	h.changeIf(func() bool {
+		do()
+		return true
+	})
+}
+
+// changeIf is change if do reports that there was one.
+func (h *hosts) changeIf(do func() bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	do()
+	if !do() {
+		return
+	}
 	if err := h.apply(); err != nil {
 		h.event("the hosts stay as they are", err)
 	}
@@ -208,13 +219,21 @@ func (h *hosts) find(ctx context.Context) {
 			list, err := n.Lookup(soon, h.resolver)
 			cancel()
 			if check("name "+n.String(), err) {
-				h.change(func() { h.found[n] = list })
+				h.changeIf(func() bool {
+					same := slices.Equal(h.found[n], list)
+					h.found[n] = list
+					return !same
+				})
 			}
 		}
 		if h.registry != nil {
 			list, err := h.registry.List(ctx)
 			if check("the list of registered hosts", err) {
-				h.change(func() { h.registered = list })
+				h.changeIf(func() bool {
+					same := slices.Equal(h.registered, list)
+					h.registered = list
+					return !same
+				})
 			}
 		}
 		if !pacing.Sleep(ctx, findEvery) {

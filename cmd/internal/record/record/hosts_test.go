@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -187,4 +188,29 @@ func TestFleetMistakes(t *testing.T) {
 			t.Errorf("%s: status %d: %s, want %q", args, status, &b, want)
 		}
 	}
+}
+
+// BenchmarkMembers computes which of 10,000 hosts a recorder of ten has.
+func BenchmarkMembers(b *testing.B) {
+	var members, names []string
+	for i := range 10 {
+		members = append(members, fmt.Sprint("recorder-", i))
+	}
+	for i := range 10_000 {
+		names = append(names, fmt.Sprintf("host%05d.example.com", i))
+	}
+	f, err := fleet.New(fleet.Config{Dir: b.TempDir(), Configure: fleet.Static(nil, "none")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	store, err := share.OpenStore(b.TempDir(), func(string) string { return "" })
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := newHosts(&settings{fleetID: "recorder-0"}, f, store)
+	h.registered = names
+	for b.Loop() {
+		h.change(func() { h.members = members })
+	}
+	b.ReportMetric(float64(len(h.own)), "hosts")
 }

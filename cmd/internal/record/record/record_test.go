@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -150,6 +151,10 @@ func TestStatus(t *testing.T) {
 		if status != 0 || !strings.Contains(text, want) {
 			t.Errorf("status %d: %s lacks %q", status, text, want)
 		}
+	}
+	var st state
+	if status, text := call(t, dir, "--status", "--json", "-d", dir); status != 0 || json.Unmarshal([]byte(text), &st) != nil || len(st.Hosts) != 2 || st.PID != os.Getpid() {
+		t.Errorf("status %d: %s", status, text)
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
