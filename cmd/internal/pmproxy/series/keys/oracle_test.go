@@ -19,6 +19,11 @@ const suite = "/var/lib/pcp/testsuite/archives"
 // largest is the size of the largest archive that is compared: the real pmseries takes minutes for others.
 const largest = 1 << 20
 
+// cutStrings are keys that differ, by archive: the archive has a string without its closing NUL, of which the real one loses the last byte.
+var cutStrings = map[string][]string{
+	"value-test": {"pcp:values:series:f1110e331f623f1090dc464b37c45f3538870b11"},
+}
+
 // config writes a pmseries.conf that excludes nothing.
 func config(t *testing.T) string {
 	t.Helper()
@@ -70,7 +75,7 @@ func TestLoadOracle(t *testing.T) {
 	conf := config(t)
 	ctx := t.Context()
 	same, compared := 0, 0
-	for _, name := range names(t, "sample-labels", "dupname-a", "pcp-mpstat", "dyninsts", "procpid-encode", "changeinst", "arch_a", "rewrite", "log-derived", "spotinstance") {
+	for _, name := range names(t, "sample-labels", "dupname-a", "pcp-mpstat", "dyninsts", "procpid-encode", "changeinst", "arch_a", "rewrite", "log-derived", "spotinstance", "value-test") {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(suite, name)
 			for _, s := range []*keystest.Server{theirs, ours} {
@@ -90,7 +95,15 @@ func TestLoadOracle(t *testing.T) {
 			if _, err := store.Load(ctx, path, keys.LoadOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			same += keystest.Compare(t, theirs.Dump(t), ours.Dump(t))
+			want, got := theirs.Dump(t), ours.Dump(t)
+			for _, key := range cutStrings[name] {
+				if want[key] == "" || want[key] == got[key] {
+					t.Errorf("%s is no difference any more", key)
+				}
+				delete(want, key)
+				delete(got, key)
+			}
+			same += keystest.Compare(t, want, got)
 			compared++
 		})
 	}

@@ -89,6 +89,9 @@ func parseSem(s string) (pcp.Sem, error) {
 			return sem, nil
 		}
 	}
+	if s == pcp.Sem(0).String() { // of an expression
+		return 0, nil
+	}
 	return 0, fmt.Errorf("%.40q is not semantics", s)
 }
 
