@@ -53,10 +53,21 @@ type File struct {
 	ExcludeMetrics []string
 	ExcludeInDoms  []pcp.InDom
 
-	// KeyServers are the key servers, HOST:PORT. If ForwardKeys is set, clients that speak the
-	// protocol of key servers are forwarded to the first.
+	// KeyServers are the key servers with series, HOST:PORT, several if they are a cluster. NoKeys leaves them alone. If ForwardKeys is set,
+	// clients that speak the protocol of key servers are forwarded to the first.
 	KeyServers  []string
 	ForwardKeys bool
+	NoKeys      bool
+
+	KeyUser, KeyPassword string
+
+	// KeyMaxLen is the number of values of a series that a key server keeps, KeyExpire the time without new values after which it removes
+	// them, and KeyCount how many strings a scan asks for; 0 if not set.
+	KeyMaxLen int64
+	KeyExpire time.Duration
+	KeyCount  int
+
+	ranks map[string]int // of the sections that set them
 
 	KeepAlive  time.Duration // 0 if not set, negative for no probes
 	MaxClients int           // 0 if not set
@@ -256,15 +267,35 @@ func (f *File) setOther(section, key, value string) (err error) {
 		n, nerr := number(key, value, 1<<20)
 		f.SearchCount, err = int(n), nerr
 	case "redis servers", "keys servers", "pmseries servers", "pmsearch servers":
-		if len(f.KeyServers) == 0 || section == "redis" || section == "keys" {
+		if f.outranks("servers", section) {
 			f.KeyServers = list(value)
 		}
-	case "redis enabled", "keys enabled": // no effect: no key server is needed
-		_, err = off(key, value)
+	case "redis username", "keys username", "pmseries auth.username":
+		if f.outranks("username", section) {
+			f.KeyUser = value
+		}
+	case "redis password", "keys password", "pmseries auth.password":
+		if f.outranks("password", section) {
+			f.KeyPassword = value
+		}
+	case "redis enabled", "keys enabled", "resp enabled":
+		f.NoKeys, err = off(key, value)
+	case "pmseries stream.maxlen":
+		if f.KeyMaxLen, err = number(key, value, 1<<40); err == nil && f.KeyMaxLen == 0 {
+			err = fmt.Errorf("%s: 0 would keep no values", key)
+		}
+	case "pmseries stream.expire":
+		n, nerr := number(key, value, 1<<31)
+		if f.KeyExpire, err = time.Duration(n)*time.Second, nerr; err == nil && n == 0 {
+			err = fmt.Errorf("%s: 0 would keep no values", key)
+		}
+	case "pmseries cursor.count":
+		n, nerr := number(key, value, 1<<20)
+		f.KeyCount, err = int(n), nerr
 	default:
 		switch section {
-		case "redis", "keys", "pmseries", "pmsearch":
-			f.note("%s of [%s] is ignored: series and help texts are not kept in a key server", key, section)
+		case "redis", "keys", "resp", "pmseries", "pmsearch":
+			f.note("%s of [%s] is ignored: no such setting is known", key, section)
 		case "discover":
 			f.note("%s of [discover] is ignored: no such setting is known", key)
 		case "pmlogger":
@@ -274,6 +305,20 @@ func (f *File) setOther(section, key, value string) (err error) {
 		}
 	}
 	return err
+}
+
+// outranks reports whether a section has at least the rank of the section that set a key before: [keys] is before [redis],
+// and [redis] before the others.
+func (f *File) outranks(key, section string) bool {
+	rank := map[string]int{"keys": 3, "redis": 2, "pmseries": 1}[section]
+	if rank < f.ranks[key] {
+		return false
+	}
+	if f.ranks == nil {
+		f.ranks = map[string]int{}
+	}
+	f.ranks[key] = rank
+	return true
 }
 
 // off parses a switch, and reports whether it is off.

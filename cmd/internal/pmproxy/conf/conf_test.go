@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/go-pcp/pcp"
 )
@@ -21,7 +22,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			return
 		}
-		if diff := cmp.Diff(&want, got); diff != "" {
+		if diff := cmp.Diff(&want, got, cmpopts.IgnoreUnexported(File{})); diff != "" {
 			t.Errorf("%q: -want +got\n%s", text, diff)
 		}
 	}
@@ -40,11 +41,15 @@ func TestParse(t *testing.T) {
 	f("[pmseries]\nenabled = false\ncolumns = false\nservers = c:3\n[pmsearch]\nenabled = false\ncount = 20\n[discover]\nenabled = false\n[pmlogger]\nenabled = false\nauthenticate = false\nhosts = a, b*\ntimeout = 1500",
 		File{NoPush: true, PushAnybody: true, PushHosts: []string{"a", "b*"}, PushTimeout: 1500 * time.Millisecond, NoSeries: true, NoColumns: true, NoSearch: true, NoDiscover: true, SearchCount: 20, KeyServers: []string{"c:3"}})
 	f("[pmlogger]\nquota = 10GB\nkeep = 30", File{PushQuota: 10 << 30, PushKeep: 30 * 24 * time.Hour})
+	f("[pmseries]\nauth.username = a\nauth.password = b\nservers = c:1\nstream.maxlen = 100\nstream.expire = 60\ncursor.count = 10\n[resp]\nenabled = false",
+		File{KeyUser: "a", KeyPassword: "b", KeyServers: []string{"c:1"}, KeyMaxLen: 100, KeyExpire: time.Minute, KeyCount: 10, NoKeys: true})
+	f("[keys]\nusername = a\npassword = b\nservers = c:1, d:2\n[redis]\nusername = x\npassword = y\nservers = z:1\n[pmseries]\nauth.username = x",
+		File{KeyUser: "a", KeyPassword: "b", KeyServers: []string{"c:1", "d:2"}})
+	f("[redis]\nusername = a\nusername = b\nenabled = false", File{KeyUser: "b", NoKeys: true})
 	f("[discover]\nexclude.metrics = a.*, b\nexclude.indoms = 3.9", File{ExcludeMetrics: []string{"a.*", "b"}, ExcludeInDoms: []pcp.InDom{pcp.NewInDom(3, 9)}})
 	f("[discover]\nexclude.metrics =\nexclude.indoms =", File{ExcludeMetrics: []string{}, ExcludeInDoms: []pcp.InDom{}})
-	f("[redis]\nusername = x\n[pmseries]\na = b\n[discover]\nfoo = bar\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
-		"username of [redis] is ignored: series and help texts are not kept in a key server",
-		"a of [pmseries] is ignored: series and help texts are not kept in a key server",
+	f("[pmseries]\na = b\n[discover]\nfoo = bar\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
+		"a of [pmseries] is ignored: no such setting is known",
 		"foo of [discover] is ignored: no such setting is known",
 		"cached of [pmlogger] is ignored: what is pushed to this server it keeps in archives",
 		"[other] is ignored: no such section is known",
@@ -62,6 +67,9 @@ func TestErrors(t *testing.T) {
 		"= x":                                    "line 1: want",
 		"[pmproxy]\nredis.enabled = 1":           `line 2: redis.enabled is "1"`,
 		"[pmsearch]\ncount = x":                  "line 2",
+		"[pmseries]\nstream.maxlen = 0":          "line 2: stream.maxlen: 0 would",
+		"[pmseries]\nstream.expire = 0":          "line 2: stream.expire: 0 would",
+		"[keys]\nenabled = 1":                    `line 2: enabled is "1"`,
 		"[discover]\nexclude.indoms = x":         `line 2: exclude.indoms: "x" is not`,
 		"[pmseries]\nenabled = x":                "line 2",
 		"[pmproxy]\npcp.enabled = maybe":         `line 2: pcp.enabled is "maybe"`,

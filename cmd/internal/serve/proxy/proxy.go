@@ -30,7 +30,9 @@ var Command = &cli.Command{
 	Synopsis: "[options]",
 	Doc: `Serves clients that cannot reach a collector themselves, on one port for PCP, HTTP and TLS: it
 forwards PCP clients (-h HOST@PROXY), answers /pmapi, /metrics, /series and /search, and serves a
-page for browsers. Series are read from the archives of this host; no key server is needed.
+page for browsers. Series are read from the archives of this host; no key server is needed. If a key
+server (Redis or Valkey) is configured and answers, series are read from it, and the archives of this
+host's loggers are copied into it as they grow.
 
 As pmproxy it is a daemon with the options of pmproxy(1): its log is pmproxy.log in the current
 directory, or the file of -l, and SIGHUP makes it reread pmproxy.conf, tls.conf and certificates. As

@@ -15,10 +15,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
@@ -30,6 +32,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/search"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/keys"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/query"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
@@ -291,27 +294,36 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	if file.NoSeries {
 		return nil
 	}
-	list := recorded.ListOf(env, set.keyServer(file))
-	store, err := set.openStore(ctx, env, file, list, log)
-	if err != nil {
-		return err
+	var store series.Store
+	refreshed := func(h http.Handler) http.Handler { return h }
+	if k := set.openKeys(ctx, env, file, log); k != nil {
+		store = k
+		h.closers = append(h.closers, k)
+	} else {
+		list := recorded.ListOf(env, set.keyServer(file))
+		ours, err := set.openStore(ctx, env, file, list, log)
+		if err != nil {
+			return err
+		}
+		store = ours
+		h.closers = append(h.closers, ours)
+		newest := &newest{store: ours, list: list, stamp: list.Stamp()}
+		refreshed = func(h http.Handler) http.Handler { return loaded{h, newest} }
 	}
-	h.closers = append(h.closers, store)
 	seen := series.Hide(store, excluded(file))
 	ser, err := seriesapi.New(seriesapi.Config{Store: seen, Zone: env.Local(), Log: log})
 	if err != nil {
 		return err
 	}
 	h.closers = append(h.closers, ser)
-	newest := &newest{store: store, list: list, stamp: list.Stamp()}
-	h.byPrefix["/series/"] = loaded{ser, newest}
+	h.byPrefix["/series/"] = refreshed(ser)
 	live := promstore.NewLive(promstore.LiveConfig{Open: func(ctx context.Context) (*pmapi.Context, error) {
 		return new(pmapi.Dialer).Dial(ctx, cmp.Or(set.host, webapi.DefaultHost))
 	}})
 	h.closers = append(h.closers, live)
 	data := promstore.New(seen, promstore.Config{})
 	prom := promapi.New(promapi.Config{Store: data, Live: live, Log: log})
-	h.byPrefix["/api/v1/"] = loaded{prom, newest}
+	h.byPrefix["/api/v1/"] = refreshed(prom)
 	engine := promstore.NewEngine(promstore.EngineConfig{Concurrent: fleetQueries})
 	cfg := fleet.Config{Source: fleet.Queries(engine, promstore.Both(data, live)), Hosts: fleet.HostsOf(seen), Log: log}
 	if set.fleet != "" {
@@ -323,22 +335,74 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	}
 	hosts := fleet.New(cfg)
 	h.closers = append(h.closers, hosts)
-	h.byPrefix["/fleet/"] = loaded{hosts.Handler(fleet.View{Recording: true}), newest}
+	h.byPrefix["/fleet/"] = refreshed(hosts.Handler(fleet.View{Recording: true}))
 	return nil
 }
 
 // fleetQueries is the number of queries over all hosts that are evaluated at once.
 const fleetQueries = 2
 
-// excluded returns a function that reports whether a metric is left out.
-func excluded(file *conf.File) func(series.Metric) bool {
-	names, indoms := file.ExcludeMetrics, file.ExcludeInDoms
+// A keyStore is the series in a key server, with the archives of this host as they grow.
+type keyStore struct {
+	*keys.Store
+	stop func()
+}
+
+// Close stops loading archives and closes the store.
+func (k keyStore) Close() error {
+	k.stop()
+	return k.Store.Close()
+}
+
+// openKeys opens the key server that options or the configuration name. It returns nil if there is none or it cannot be used: then series
+// are those of archives.
+func (set *settings) openKeys(ctx context.Context, env *cli.Env, file *conf.File, log *slog.Logger) *keyStore {
+	cfg, named := recorded.KeyConfig(file, set.keyHost, set.keyPort)
+	if !named || len(set.archives) > 0 {
+		return nil
+	}
+	servers := strings.Join(cfg.Servers, ",")
+	if !recorded.Answering(ctx, cfg.Servers...) {
+		log.Warn("the key server does not answer; series are read from archives until pmproxy is started again", "servers", servers)
+		return nil
+	}
+	cfg.Log = log
+	store, err := keys.Open(ctx, cfg)
+	if err != nil {
+		log.Error("the key server cannot be used; series are read from archives until pmproxy is started again", "err", err)
+		return nil
+	}
+	log.Info("series are kept in the key server", "servers", servers)
+	if file.NoDiscover {
+		return &keyStore{store, func() {}}
+	}
+	names, indoms := exclusions(file)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() {
+		store.Follow(ctx, keys.FollowOptions{
+			LoadOptions: keys.LoadOptions{Exclude: names, ExcludeInDoms: indoms},
+			Dirs:        func() []string { return recorded.Dirs(env, set.mode == foreground) },
+		})
+	})
+	return &keyStore{store, func() { cancel(); done.Wait() }}
+}
+
+// exclusions returns the patterns of metrics and the instance domains that are left out.
+func exclusions(file *conf.File) (names []string, indoms []pcp.InDom) {
+	names, indoms = file.ExcludeMetrics, file.ExcludeInDoms
 	if names == nil {
 		names = conf.DefaultExclude()
 	}
 	if indoms == nil {
 		indoms = conf.DefaultExcludeInDoms()
 	}
+	return names, indoms
+}
+
+// excluded returns a function that reports whether a metric is left out.
+func excluded(file *conf.File) func(series.Metric) bool {
+	names, indoms := exclusions(file)
 	return func(m series.Metric) bool {
 		return slices.Contains(indoms, m.Desc.InDom) ||
 			slices.ContainsFunc(names, func(pattern string) bool { return query.Glob(pattern, m.Name) })

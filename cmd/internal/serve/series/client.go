@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
@@ -50,6 +51,11 @@ func newLocal(ctx context.Context, env *cli.Env, cfg archives.Config) (*client, 
 	if err != nil {
 		return nil, err
 	}
+	return newHandled(env, store)
+}
+
+// newHandled answers requests from a store in this process, which it closes.
+func newHandled(env *cli.Env, store series.Store) (*client, error) {
 	h, err := seriesapi.New(seriesapi.Config{Store: store, Zone: env.Local(), Timeout: 24 * time.Hour})
 	if err != nil {
 		store.Close()

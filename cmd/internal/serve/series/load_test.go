@@ -3,8 +3,6 @@ package series
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 // TestLoadPath reads arguments of --load.
@@ -66,43 +65,14 @@ func writeArchive(t *testing.T, base, metric string, n int) {
 	}
 }
 
-// keyServer answers as a key server does, and returns its port.
-func keyServer(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			b := make([]byte, 6)
-			if _, err := io.ReadFull(c, b); err == nil && string(b) == "PING\r\n" {
-				io.WriteString(c, "-NOAUTH Authentication required.\r\n")
-			}
-			c.Close()
-		}
-	}()
-	t.Cleanup(func() {
-		ln.Close()
-		<-done
-	})
-	return fmt.Sprint(ln.Addr().(*net.TCPAddr).Port)
-}
-
-// TestLoad adds archives to the list of a key server, and finds their series there alone.
+// TestLoad adds archives to the list of a key server that does not answer, and finds their series there alone.
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	writeArchive(t, filepath.Join(dir, "one"), "first.metric", 3)
 	writeArchive(t, filepath.Join(dir, "two"), "second.metric", 4)
-	port := keyServer(t)
+	port := oracle.FreePort(t)
 	conf := filepath.Join(dir, "conf")
-	if err := os.WriteFile(conf, []byte("[pmseries]\nservers = localhost:"+port+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(conf, []byte(fmt.Sprintf("[pmseries]\nservers = localhost:%d\n", port)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f := func(want string, args ...string) {
@@ -123,9 +93,8 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	one := filepath.Join(dir, "one")
-	f("pmseries: [Info] processed 3 archive records from "+one+"\n0", "-p", port, "--load", one)
+	f("pmseries: [Info] processed 3 archive records from "+one+"\n0", "-c", conf, "--load", one)
 	f("pmseries: [Info] processed 4 archive records from "+dir+"/two\n0", "--load", `{source.path: "`+dir+`/two"}`)
-	f("first.metric\n0", "-p", port, "-m")
 	f("first.metric\n0", "-c", conf, "-m")
 	f("second.metric\n0", "-m")
 	f("pmseries: [Error] cannot open archive \"/no/such\": No such file or directory\n1", "--load", "/no/such")

@@ -5,17 +5,18 @@ package series
 import (
 	"cmp"
 	"context"
-	"io"
-	"net"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/conf"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/keys"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
+	"github.com/go-pcp/pcp/internal/storage"
 )
 
 // Command is pcp series.
@@ -31,9 +32,9 @@ instances and hosts in braces, and a time window in square brackets to print val
 arithmetic combine queries.
 
 It reads the archives of this host's loggers, or those of --archives, and keeps an index to them.
-With -h or -p it queries a pmproxy, this one or the C implementation's. It needs and reads no key
-server: the address of a key server in -h, -p or the configuration is only the name of a list of
-archives, to which --load adds.
+With -h or -p it queries a pmproxy, this one or the C implementation's, or a key server (Redis or
+Valkey) with series of either. A key server in the configuration is used if it answers. --load
+copies an archive into the key server; without a key server, it adds the archive to those that are read.
 
 The options, messages and the language are those of pmseries(1).`,
 	Examples: []cli.Example{
@@ -211,20 +212,24 @@ func run(ctx context.Context, env *cli.Env) int {
 	return r.status
 }
 
-// connect opens the source of series: a server, or the archives of this host.
+// connect opens the source of series: a server, a key server, or the archives of this host.
 func connect(ctx context.Context, env *cli.Env, p *options, args []string) (*client, error) {
 	if p.archives != "" {
 		return newLocal(ctx, env, archives.Config{Dirs: strings.Split(p.archives, ",")})
 	}
-	server, err := p.keyServer(ctx, env)
+	file, err := p.readConf(env)
 	if err != nil {
 		return nil, err
 	}
-	if server == "" {
+	cfg, named := recorded.KeyConfig(file, p.host, p.port)
+	switch {
+	case named && recorded.Answering(ctx, cfg.Servers...):
+		return p.openKeys(ctx, env, cfg, file, strings.Join(args, " "))
+	case p.host != "" || p.port != "":
 		p.remote = true
 		return newRemote(cmp.Or(p.host, "localhost"), cmp.Or(p.port, "44322")), nil
 	}
-	list := recorded.ListOf(env, server)
+	list := recorded.ListOf(env, listName(file))
 	if p.load && len(args) > 0 {
 		if err := p.remember(list, strings.Join(args, " ")); err != nil {
 			return nil, err
@@ -233,48 +238,69 @@ func connect(ctx context.Context, env *cli.Env, p *options, args []string) (*cli
 	return newLocal(ctx, env, archives.Config{Dirs: append(recorded.Dirs(env, true), list.Paths()...), Index: list.Index()})
 }
 
-// keyServer returns the key server that the options or the configuration name, or ""
-// if a pmproxy must be asked.
-func (p *options) keyServer(ctx context.Context, env *cli.Env) (string, error) {
-	if p.host == "" && p.port == "" {
-		path := p.config
-		if path == "" {
-			path = filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "pmseries", "pmseries.conf")
-		}
-		file, err := conf.ReadFile(path)
-		if err != nil && p.config != "" {
-			return "", err
-		}
-		if err == nil && len(file.KeyServers) > 0 {
-			host, port, _ := strings.Cut(file.KeyServers[0], ":")
-			return recorded.Server(host, port), nil
-		}
-		return recorded.DefaultServer, nil
+// readConf reads the configuration. Only one that an option names must exist.
+func (p *options) readConf(env *cli.Env) (*conf.File, error) {
+	path := p.config
+	if path == "" {
+		path = filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "pmseries", "pmseries.conf")
 	}
-	if p.port == "" || !isKeyServer(ctx, net.JoinHostPort(cmp.Or(p.host, "localhost"), p.port)) {
-		return "", nil
+	file, err := conf.ReadFile(path)
+	if err != nil && p.config == "" {
+		return new(conf.File), nil
 	}
-	return recorded.Server(p.host, p.port), nil
+	return file, err
 }
 
-// isKeyServer reports whether a server answers in the protocol of key servers. To an HTTP server
-// the request is an invalid request line.
-func isKeyServer(ctx context.Context, address string) bool {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+// listName returns the name of the list of archives of a key server that does not answer.
+func listName(file *conf.File) string {
+	if len(file.KeyServers) == 0 {
+		return recorded.DefaultServer
+	}
+	host, port, _ := strings.Cut(file.KeyServers[0], ":")
+	return recorded.Server(host, port)
+}
+
+// openKeys opens a key server. With --load it first writes an archive to it.
+func (p *options) openKeys(ctx context.Context, env *cli.Env, cfg keys.Config, file *conf.File, arg string) (*client, error) {
+	var name, path string
+	if p.load {
+		if arg == "" {
+			return nil, mistake("found no context to load")
+		}
+		var err error
+		if name, err = loadName(arg); err != nil {
+			return nil, err
+		}
+		if path, err = loadPath(name); err != nil {
+			return nil, err
+		}
+	}
+	store, err := keys.Open(ctx, cfg)
 	if err != nil {
-		return false // the next request returns the error
+		return nil, err
 	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(probeTime))
-	if _, err := io.WriteString(c, "PING\r\n"); err != nil {
-		return false
+	if p.load {
+		opt := keys.LoadOptions{Exclude: file.ExcludeMetrics, NoValues: p.fast}
+		n, err := store.Load(ctx, cmp.Or(remotePath(path), name), opt)
+		if err != nil {
+			store.Close()
+			if opened(err) {
+				return nil, mistake(fmt.Sprintf("cannot open archive %q: %s", name, cli.ErrText(err)))
+			}
+			return nil, err
+		}
+		p.loaded = fmt.Sprintf("processed %d archive records from %s", n, keys.ContextName(cmp.Or(remotePath(path), name)))
 	}
-	var first [1]byte
-	_, err = io.ReadFull(c, first[:])
-	return err == nil && (first[0] == '+' || first[0] == '-')
+	return newHandled(env, store)
 }
 
-// probeTime is the time limit for a server to identify itself.
-const probeTime = 2 * time.Second
+// remotePath returns the path of an archive in a store of objects, or "" for others, whose name is kept as it was given.
+func remotePath(path string) string {
+	if storage.Remote(path) {
+		return path
+	}
+	return ""
+}
+
+// opened reports whether an error is of opening an archive.
+func opened(err error) bool { return errors.As(err, new(*keys.OpenError)) }

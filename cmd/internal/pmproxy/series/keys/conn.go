@@ -19,6 +19,7 @@ const (
 	DefaultMaxLen = 8640           // values of a series
 	DefaultExpire = 24 * time.Hour // after the last value of a series
 
+	versionKey    = "pcp:version:schema"
 	schemaVersion = "2"
 	minServer     = 5 // first version of Redis with streams
 
@@ -42,6 +43,9 @@ type Config struct {
 	// which the values of a series are removed, 0 for DefaultExpire.
 	MaxLen int64
 	Expire time.Duration
+
+	// ScanCount is how many strings are asked for at once, 0 for 256.
+	ScanCount int
 
 	// Log receives changes of the connection and errors of archives; nil discards them.
 	Log *slog.Logger
@@ -93,7 +97,7 @@ func dial(ctx context.Context, cfg *Config) (valkey.Client, error) {
 	return c, nil
 }
 
-// check compares the versions of a server and its keys, and writes that of the keys if there is none.
+// check compares the versions of a server and its keys.
 func check(ctx context.Context, c valkey.Client) error {
 	info, err := c.Do(ctx, c.B().Info().Section("server").Build()).ToString()
 	if err != nil {
@@ -105,16 +109,27 @@ func check(ctx context.Context, c valkey.Client) error {
 			return fmt.Errorf("unsupported server of version %q, want %d or above", text, minServer)
 		}
 	}
-	const key = "pcp:version:schema"
-	text, err := c.Do(ctx, c.B().Get().Key(key).Build()).ToString()
+	text, err := c.Do(ctx, c.B().Get().Key(versionKey).Build()).ToString()
 	switch {
-	case valkey.IsValkeyNil(err), err == nil && text == "0":
-		return c.Do(ctx, c.B().Set().Key(key).Value(schemaVersion).Build()).Error()
+	case valkey.IsValkeyNil(err), err == nil && text == "0": // no keys yet
+		return nil
 	case err != nil:
 		return err
 	case text != schemaVersion:
 		return fmt.Errorf("%w of version %.16q, want %s", ErrSchema, text, schemaVersion)
 	}
+	return nil
+}
+
+// mark writes the version of the keys. Only writers do, so that a server that is asked by mistake keeps its contents.
+func (s *Store) mark(ctx context.Context) error {
+	if s.marked.Load() {
+		return nil
+	}
+	if err := s.client.Do(ctx, s.client.B().Set().Key(versionKey).Value(schemaVersion).Build()).Error(); err != nil {
+		return s.failed(versionKey, err)
+	}
+	s.marked.Store(true)
 	return nil
 }
 

@@ -54,14 +54,6 @@ type Loader struct {
 	domains  map[int]*level
 	clusters map[pcp.PMID]*level
 	indoms   map[pcp.InDom]*indom
-
-	sent map[sentName]bool
-}
-
-// A sentName is a string that was written to a map of strings.
-type sentName struct {
-	kind string
-	id   sid.ID
 }
 
 // A level has labels of a domain, cluster or the like.
@@ -118,27 +110,46 @@ type label struct {
 	name, value sid.ID
 }
 
+// ContextName returns the name in the keys of an archive or directory: its absolute path without symbolic links if there is a file of this
+// name. The base name of an archive stays as it is.
+func ContextName(archive string) string {
+	if real, err := filepath.EvalSymlinks(archive); err == nil {
+		if abs, err := filepath.Abs(real); err == nil {
+			return abs
+		}
+	}
+	return archive
+}
+
+// An OpenError is the reason why an archive cannot be opened.
+type OpenError struct{ Err error }
+
+// Error implements error.
+func (e *OpenError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *OpenError) Unwrap() error { return e.Err }
+
 // NewLoader opens an archive or directory. The caller must close the Loader.
 func (s *Store) NewLoader(ctx context.Context, archive string, opt LoadOptions) (*Loader, error) {
+	return s.newLoader(ctx, archive, opt, newWriter(&s.cfg, s.client, s.log))
+}
+
+// newLoader makes a Loader with a writer that others may share.
+func (s *Store) newLoader(ctx context.Context, archive string, opt LoadOptions, w *writer) (*Loader, error) {
 	for _, pattern := range opt.Exclude {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return nil, fmt.Errorf("pattern %q: %w", pattern, err)
 		}
 	}
-	name := archive
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		if abs, err := filepath.Abs(real); err == nil {
-			name = abs
-		}
-	}
+	name := ContextName(archive)
 	a, err := pmapi.OpenArchive(name)
 	if err != nil {
-		return nil, err
+		return nil, &OpenError{err}
 	}
 	l := &Loader{
-		store: s, opt: opt, a: a, name: name, w: newWriter(&s.cfg, s.client, s.log),
+		store: s, opt: opt, a: a, name: name, w: w,
 		metrics: map[pcp.PMID]*metric{}, domains: map[int]*level{}, clusters: map[pcp.PMID]*level{}, indoms: map[pcp.InDom]*indom{},
-		sent: map[sentName]bool{},
 	}
 	if err := l.open(ctx); err != nil {
 		a.Close()
@@ -201,6 +212,9 @@ func (s *Store) Load(ctx context.Context, archive string, opt LoadOptions) (reco
 // error all of them are safe, as the package describes.
 func (l *Loader) Run(ctx context.Context) error {
 	if !l.begun {
+		if err := l.store.mark(ctx); err != nil {
+			return err
+		}
 		if err := l.writeSource(ctx); err != nil {
 			return err
 		}
@@ -499,14 +513,14 @@ func (l *Loader) put(ctx context.Context, name, key string, args ...string) erro
 
 // mapString writes a string to the map of its kind, unless that was done.
 func (l *Loader) mapString(ctx context.Context, kind string, id sid.ID, text string) error {
-	key := sentName{kind, id}
-	if l.sent[key] {
+	key := cacheKey{kind, id}
+	if l.w.sent[key] {
 		return nil
 	}
-	if len(l.sent) >= maxNames {
-		clear(l.sent)
+	if len(l.w.sent) >= maxNames {
+		clear(l.w.sent)
 	}
-	l.sent[key] = true
+	l.w.sent[key] = true
 	return l.announced(ctx, kind, id, text)
 }
 

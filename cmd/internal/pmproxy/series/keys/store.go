@@ -39,6 +39,7 @@ type Store struct {
 	log    *slog.Logger
 	client valkey.Client
 	closed atomic.Bool
+	marked atomic.Bool // with the version
 
 	mu     sync.Mutex
 	cached map[cacheKey]string // strings by identifier, which never change
@@ -51,7 +52,7 @@ type cacheKey struct {
 
 var _ series.Store = (*Store)(nil)
 
-// Open connects to a key server or cluster. If there are no keys of the schema, it writes their version.
+// Open connects to a key server or cluster.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -61,6 +62,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	if cfg.Expire <= 0 {
 		cfg.Expire = DefaultExpire
+	}
+	if cfg.ScanCount <= 0 {
+		cfg.ScanCount = scanCount
 	}
 	c, err := dial(ctx, &cfg)
 	if err != nil {
@@ -134,7 +138,7 @@ func (s *Store) scan(ctx context.Context, command, key string, count int, f func
 // strings yields the strings of a map.
 func (s *Store) strings(ctx context.Context, name string, f func(id sid.ID, text string) error) error {
 	key := "pcp:map:" + name
-	return s.scan(ctx, "HSCAN", key, scanCount, func(list []string) error {
+	return s.scan(ctx, "HSCAN", key, s.cfg.ScanCount, func(list []string) error {
 		for i := 0; i+1 < len(list); i += 2 {
 			id, err := binaryID(list[i])
 			if err != nil || len(list[i+1]) > maxText {
@@ -884,6 +888,9 @@ func oneStamp(r valkey.ValkeyResult) (at pcp.Timestamp, ok bool, err error) {
 // PutExpr implements [series.Store].
 func (s *Store) PutExpr(ctx context.Context, id sid.ID, e series.Expr) error {
 	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if err := s.mark(ctx); err != nil {
 		return err
 	}
 	pmid, indom := "none", "none"

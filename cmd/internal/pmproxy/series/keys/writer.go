@@ -56,7 +56,8 @@ type writer struct {
 	owners []string         // of slots; nil if there is no cluster
 	nodes  map[string]*node // masters, by address
 
-	duplicates int // values that were there before
+	sent       map[cacheKey]bool // strings that were written to maps
+	duplicates int               // values that were there before
 }
 
 // A node is a connection to a master.
@@ -69,7 +70,7 @@ type node struct {
 }
 
 func newWriter(cfg *Config, client valkey.Client, log *slog.Logger) *writer {
-	return &writer{cfg: cfg, client: client, log: log, nodes: map[string]*node{}}
+	return &writer{cfg: cfg, client: client, log: log, nodes: map[string]*node{}, sent: map[cacheKey]bool{}}
 }
 
 // add queues a command. It sends the queue if that is long.
@@ -90,6 +91,12 @@ func (w *writer) flush(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// reset forgets the queue, and what was written.
+func (w *writer) reset() {
+	w.queue, w.bytes = nil, 0
+	clear(w.sent)
 }
 
 func (w *writer) close() {

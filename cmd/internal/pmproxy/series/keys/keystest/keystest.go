@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ func Start(t testing.TB, args ...string) *Server {
 		"--port", port, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--appendonly", "no",
 		"--rdbcompression", "no", // so that equal keys have equal dumps
 	}, args...)...)
-	if err := s.cmd.Start(); err != nil {
+	if err := oracle.StartWith(s.cmd, syscall.SIGKILL); err != nil {
 		cancel()
 		t.Fatal(err)
 	}
