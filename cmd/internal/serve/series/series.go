@@ -238,7 +238,7 @@ func connect(ctx context.Context, env *cli.Env, p *options, args []string) (*cli
 	return newLocal(ctx, env, archives.Config{Dirs: append(recorded.Dirs(env, true), list.Paths()...), Index: list.Index()})
 }
 
-// readConf reads the configuration. Only one that an option names must exist.
+// readConf reads the configuration. The file of -c must exist, the default one need not.
 func (p *options) readConf(env *cli.Env) (*conf.File, error) {
 	path := p.config
 	if path == "" {

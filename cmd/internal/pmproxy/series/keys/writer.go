@@ -93,7 +93,7 @@ func (w *writer) flush(ctx context.Context) error {
 	return nil
 }
 
-// reset forgets the queue, and what was written.
+// reset forgets the queue and the strings that were written.
 func (w *writer) reset() {
 	w.queue, w.bytes = nil, 0
 	clear(w.sent)

@@ -83,6 +83,9 @@ func (s *Server) Kill(t testing.TB) {
 	}
 }
 
+// Running reports whether the server was not killed.
+func (s *Server) Running() bool { return s.cancel != nil }
+
 // Client returns a connection to this server alone.
 func (s *Server) Client(t testing.TB) valkey.Client {
 	t.Helper()
@@ -224,4 +227,45 @@ func (s *Server) LoadC(t testing.TB, config, archive string) string {
 		t.Logf("pmseries --load %s: %v\n%s", archive, err, out)
 	}
 	return string(out)
+}
+
+// StartCluster starts a cluster of three masters, each with a replica, that notices within two seconds if a node is gone.
+func StartCluster(t testing.TB) []*Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-cli"); err != nil {
+		oracle.Missing(t, "no redis-cli")
+	}
+	const nodes = 6
+	var list []*Server
+	var addresses []string
+	for range nodes {
+		bus := fmt.Sprint(oracle.FreePort(t))
+		s := Start(t, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0")
+		list, addresses = append(list, s), append(addresses, s.Address)
+	}
+	args := append(append([]string{"--cluster", "create"}, addresses...), "--cluster-replicas", "1", "--cluster-yes")
+	if out, err := exec.Command("redis-cli", args...).CombinedOutput(); err != nil {
+		t.Fatalf("redis-cli %q: %v\n%s", args, err, out)
+	}
+	await.Until(t, "the cluster is complete", func() bool {
+		for _, s := range list {
+			info, err := s.Do(t, "CLUSTER", "INFO").ToString()
+			if err != nil || !strings.Contains(info, "cluster_state:ok") {
+				return false
+			}
+			repl, err := s.Do(t, "INFO", "replication").ToString()
+			if err != nil || !strings.Contains(repl, "connected_slaves:1") && !strings.Contains(repl, "master_link_status:up") {
+				return false
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// Master reports whether the server is a master of a cluster.
+func (s *Server) Master(t testing.TB) bool {
+	t.Helper()
+	info, err := s.Do(t, "INFO", "replication").ToString()
+	return err == nil && strings.Contains(info, "role:master")
 }
