@@ -894,8 +894,8 @@ func (s *Store) PutExpr(ctx context.Context, id sid.ID, e series.Expr) error {
 		return err
 	}
 	pmid, indom := "none", "none"
-	if e.Desc.PMID != pcp.PMIDNull {
-		pmid = e.Desc.PMID.String()
+	if id := e.Desc.PMID; id != pcp.PMIDNull {
+		pmid = fmt.Sprintf("%d.%d.%d", id.Domain(), id.Cluster(), id.Item()) // 511.0.0; String has another form for it
 	}
 	if e.Desc.InDom != pcp.InDomNull {
 		indom = e.Desc.InDom.String()

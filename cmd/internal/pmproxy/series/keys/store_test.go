@@ -349,12 +349,15 @@ func TestErrors(t *testing.T) {
 	for range store.Values(ctx, []sid.ID{unknown}, series.Window{}) {
 		t.Error("an unknown series has a value")
 	}
-	e := series.Expr{Query: "rate(a)", Desc: pcp.Desc{PMID: pcp.PMIDNull, InDom: pcp.InDomNull, Type: pcp.TypeDouble, Sem: pcp.SemInstant}}
+	e := series.Expr{Query: "rate(a)", Desc: pcp.Desc{PMID: pcp.NewPMID(511, 0, 0), InDom: pcp.InDomNull, Type: pcp.TypeDouble, Sem: pcp.SemInstant}}
 	if err := store.PutExpr(ctx, unknown, e); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := store.Expr(ctx, unknown); err != nil || got != e {
 		t.Errorf("Expr: %v, %v, want %v", got, err, e)
+	}
+	if got, err := server.Do(t, "HGET", "pcp:desc:series:"+unknown.String(), "pmid").ToString(); err != nil || got != "511.0.0" {
+		t.Errorf("pmid of an expression: %q, %v", got, err)
 	}
 	for key, args := range map[string][]string{
 		"of another kind": {"SET", "pcp:desc:series:" + unknown.String(), "x"},

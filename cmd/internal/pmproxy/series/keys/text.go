@@ -121,7 +121,13 @@ type description struct {
 // parseDesc decodes the fields of a descriptor.
 func parseDesc(fields map[string]string) (d description, err error) {
 	d.desc = pcp.Desc{PMID: pcp.PMIDNull, InDom: pcp.InDomNull}
-	if s := fields["pmid"]; s != "none" {
+	if s, ok := strings.CutSuffix(fields["pmid"], ".*.*"); ok { // the root of dynamic metrics
+		n, err := parseNumbers(s, 4095)
+		if err != nil {
+			return d, fmt.Errorf("pmid: %w", err)
+		}
+		d.desc.PMID = pcp.NewPMID(511, n[0], 0)
+	} else if s != "none" {
 		n, err := parseNumbers(s, 511, 4095, 1023)
 		if err != nil {
 			return d, fmt.Errorf("pmid: %w", err)

@@ -125,7 +125,11 @@ func TestDesc(t *testing.T) {
 	if d, err := parseDesc(fields("indom", "none", "pmid", "none", "units", "none", "type", "unknown")); err != nil || d.desc.InDom != pcp.InDomNull || d.desc.PMID != pcp.PMIDNull {
 		t.Errorf("with none: %v, %v", d.desc, err)
 	}
+	if d, err := parseDesc(fields("pmid", "5.*.*")); err != nil || d.desc.PMID.String() != "5.*.*" {
+		t.Errorf("a root of dynamic metrics: %v, %v", d.desc.PMID, err)
+	}
 	for _, change := range [][]string{
+		{"pmid", "x.*.*"},
 		{"indom", "512.1"},
 		{"indom", "1"},
 		{"indom", ""},
