@@ -185,9 +185,11 @@ var neighbours = map[string]string{
 	"cmd/internal/pmlogger/control -> cmd/internal/pmlogger":       "a control port has a recorder behind it",
 	"cmd/internal/pmlogger/control -> cmd/internal/pmlogger/conf":  "it has the access rules",
 
-	"cmd/internal/prom/api -> cmd/internal/prom/store":   "requests are answered by its engine",
-	"cmd/internal/prom/api -> cmd/internal/prom/rules":   "it shows their states, and the series that they record",
-	"cmd/internal/prom/rules -> cmd/internal/prom/store": "rules are evaluated by its engine",
+	"cmd/internal/prom/api -> cmd/internal/prom/store":     "requests are answered by its engine",
+	"cmd/internal/prom/forward -> cmd/internal/prom/api":   "requests have its limits",
+	"cmd/internal/prom/forward -> cmd/internal/prom/store": "queries are parsed as those of its engine",
+	"cmd/internal/prom/api -> cmd/internal/prom/rules":     "it shows their states, and the series that they record",
+	"cmd/internal/prom/rules -> cmd/internal/prom/store":   "rules are evaluated by its engine",
 
 	"cmd/internal/pmrep -> cmd/internal/pmrep/conf": "a set is made of what a configuration says",
 

@@ -1,0 +1,723 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+	"github.com/go-pcp/pcp/cmd/internal/prom/names"
+)
+
+const (
+	maxCached = 200_000        // descriptions and instances in memory, each
+	maxIndex  = 500_000        // instances of which one is found by its identifier alone
+	indexAge  = time.Minute    // of the index for that
+	maxExprs  = 10_000         // expressions in memory
+	maxQuery  = 6 << 10        // bytes of alternatives in a selector; VictoriaMetrics accepts 16 KiB
+	future    = 24 * time.Hour // how far the clocks of hosts may be ahead
+)
+
+// A Store has the series of an engine. It implements [series.Store].
+type Store struct {
+	c     *Client
+	blind *noExport
+
+	mu      sync.Mutex
+	closed  bool
+	metrics map[sid.ID]*metric
+	insts   map[sid.ID]*instance
+	exprs   map[sid.ID]series.Expr
+	order   []sid.ID // of exprs, the oldest first
+
+	finding sync.Mutex // held while the index is made
+	index   map[sid.ID][2]string
+	indexed time.Time
+}
+
+var _ series.Store = (*Store)(nil)
+
+// New returns a Store, which closes the client.
+func New(c *Client) *Store {
+	return &Store{
+		c: c, blind: &noExport{}, metrics: map[sid.ID]*metric{}, insts: map[sid.ID]*instance{}, exprs: map[sid.ID]series.Expr{},
+	}
+}
+
+// Close implements [series.Store].
+func (s *Store) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.c.Close()
+	return nil
+}
+
+// usable returns the error of a call that cannot be answered.
+func (s *Store) usable(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return series.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// get makes a request.
+func (s *Store) get(ctx context.Context, path string, form url.Values, read func(io.Reader) error) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	err := s.c.get(ctx, path, form, read)
+	if cerr := s.usable(ctx); err != nil && cerr != nil {
+		return cerr
+	}
+	if err == errTooLarge {
+		return fmt.Errorf("%w: %w", series.ErrTooMany, err)
+	}
+	return err
+}
+
+// always returns a form for all times.
+func always(match ...string) url.Values {
+	return url.Values{
+		"match[]": match, "start": {"1"}, "end": {strconv.FormatInt(time.Now().Add(future).Unix(), 10)},
+		"limit": {strconv.Itoa(maxFound + 1)},
+	}
+}
+
+// described returns the selector of descriptions that matchers match.
+func described(matchers ...string) string {
+	return names.Series + "{" + strings.Join(matchers, ",") + "}"
+}
+
+// find returns the metrics whose descriptions match.
+func (s *Store) find(ctx context.Context, matchers ...string) ([]*metric, error) {
+	var found []map[string]string
+	err := s.get(ctx, "series", always(described(matchers...)), func(r io.Reader) (err error) {
+		found, err = decodeSeries(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	byID := map[sid.ID]*metric{}
+	for _, of := range found {
+		m := parseMetric(of)
+		if m == nil {
+			continue
+		}
+		// Labels may have changed: take the same description each time.
+		if old := byID[m.ID]; old == nil || of[names.SeriesLabels] < jsonOf(old) {
+			byID[m.ID] = m
+		}
+	}
+	s.mu.Lock()
+	for id, m := range byID {
+		if len(s.metrics) >= maxCached {
+			clear(s.metrics)
+		}
+		s.metrics[id] = m
+	}
+	s.mu.Unlock()
+	list := slices.Collect(maps.Values(byID))
+	slices.SortFunc(list, func(a, b *metric) int { return a.ID.Compare(b.ID) })
+	return list, nil
+}
+
+// jsonOf returns the JSON of a metric's labels.
+func jsonOf(m *metric) string {
+	var b strings.Builder
+	for i, l := range m.labels {
+		b.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
+		b.WriteString(strconv.Quote(l.Name) + ":" + l.Value)
+	}
+	return b.String() + "}"
+}
+
+// findAny returns the metrics of which a label of the description is one of the given strings.
+func (s *Store) findAny(ctx context.Context, label string, values []string, more ...string) ([]*metric, error) {
+	byID := map[sid.ID]*metric{}
+	for part := range parts(values) {
+		op, value := "=~", alternatives(part)
+		if len(part) == 1 {
+			op, value = "=", part[0]
+		}
+		list, err := s.find(ctx, append([]string{matcher(label, op, value)}, more...)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range list {
+			byID[m.ID] = m
+		}
+		if len(byID) > maxFound {
+			return nil, series.ErrTooMany
+		}
+	}
+	return slices.Collect(maps.Values(byID)), nil
+}
+
+// parts divides strings so that the alternatives of each part are short enough for a selector.
+func parts(values []string) func(yield func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for len(values) > 0 {
+			n, size := 0, 0
+			for n < len(values) && (n == 0 || size+2*len(values[n]) < maxQuery) {
+				size += 2*len(values[n]) + 1
+				n++
+			}
+			if !yield(values[:n]) {
+				return
+			}
+			values = values[n:]
+		}
+	}
+}
+
+// values returns the values of a label in all series that a selector matches.
+func (s *Store) values(ctx context.Context, label, selector string) ([]string, error) {
+	var list []string
+	err := s.get(ctx, "label/"+label+"/values", always(selector), func(r io.Reader) (err error) {
+		list, err = decodeStrings(r)
+		return err
+	})
+	return list, err
+}
+
+// ofPCP selects the series of instances.
+const ofPCP = `{instid!=""}`
+
+// Select implements [series.Store].
+func (s *Store) Select(ctx context.Context, m series.Matcher) ([]sid.ID, error) {
+	values := []string{m.Value}
+	if m.Match != nil {
+		all, err := s.Strings(ctx, m.Field, m.Label)
+		if err != nil {
+			return nil, err
+		}
+		values = values[:0]
+		for _, v := range all {
+			if err := ctx.Err(); err != nil { // a pattern may take a millisecond for each
+				return nil, err
+			}
+			if m.Match(v) {
+				values = append(values, v)
+			}
+		}
+	}
+	var list []*metric
+	var err error
+	switch m.Field {
+	case series.MetricName:
+		list, err = s.findAny(ctx, names.SeriesMetric, values)
+	case series.ContextName:
+		list, err = s.findAny(ctx, names.SeriesHost, values)
+	case series.InstanceName:
+		list, err = s.withInstances(ctx, names.InstanceName, values)
+	case series.LabelName, series.LabelValue:
+		list, err = s.withLabels(ctx, m, values)
+	default:
+		err = fmt.Errorf("series: no field %d", m.Field)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]sid.ID, len(list))
+	for i, m := range list {
+		ids[i] = m.ID
+	}
+	slices.SortFunc(ids, sid.ID.Compare)
+	return slices.Compact(ids), nil
+}
+
+// withInstances returns the metrics with an instance domain in which the series of an instance has a label with one of the given values.
+func (s *Store) withInstances(ctx context.Context, label string, values []string) ([]*metric, error) {
+	values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
+	type key struct{ host, prom string }
+	there := map[key]bool{}
+	hosts := map[string]bool{}
+	for part := range parts(values) {
+		var found []map[string]string
+		err := s.get(ctx, "series", always("{"+matcher(label, "=~", alternatives(part))+`,instid!=""}`), func(r io.Reader) (err error) {
+			found, err = decodeSeries(r)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, of := range found {
+			there[key{of[hostname], of[names.NameLabel]}] = true
+			hosts[of[hostname]] = true
+		}
+	}
+	if len(hosts) == 0 {
+		return nil, nil
+	}
+	// Descriptions have the host of the archive, which nearly always is the label hostname of the series too.
+	list, err := s.findAny(ctx, names.SeriesHost, slices.Sorted(maps.Keys(hosts)), matcher(names.SeriesInDom, "!=", ""))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range list {
+		delete(hosts, m.fixed[hostname])
+	}
+	if len(hosts) > 0 {
+		if list, err = s.find(ctx, matcher(names.SeriesInDom, "!=", "")); err != nil {
+			return nil, err
+		}
+	}
+	type domain struct {
+		source sid.ID
+		indom  pcp.InDom
+	}
+	domains := map[domain]bool{}
+	for _, m := range list {
+		if there[key{m.fixed[hostname], m.prom}] {
+			domains[domain{m.Source, m.Desc.InDom}] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(m *metric) bool { return !domains[domain{m.Source, m.Desc.InDom}] }), nil
+}
+
+// labelSets returns the labels of all descriptions, by their JSON.
+func (s *Store) labelSets(ctx context.Context) (map[string]pcp.LabelSet, error) {
+	texts, err := s.values(ctx, names.SeriesLabels, described())
+	if err != nil {
+		return nil, err
+	}
+	sets := make(map[string]pcp.LabelSet, len(texts))
+	for _, text := range texts {
+		if set, err := pcp.ParseLabels(text, pcp.LabelContext); err == nil {
+			sets[text] = set
+		}
+	}
+	return sets, nil
+}
+
+// withLabels returns the metrics with a label, or whose instances have it. Values are names, or values of the label of m.
+func (s *Store) withLabels(ctx context.Context, m series.Matcher, values []string) ([]*metric, error) {
+	sets, err := s.labelSets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	want := map[string]bool{}
+	for _, v := range values {
+		want[v] = true
+	}
+	var texts []string
+	known := map[string]bool{}
+	for text, set := range sets {
+		has := false
+		for l := range set.All() {
+			known[l.Name] = true
+			has = has || m.Field == series.LabelName && want[l.Name] || m.Field == series.LabelValue && l.Name == m.Label && want[l.Value]
+		}
+		if has {
+			texts = append(texts, text)
+		}
+	}
+	slices.Sort(texts)
+	list, err := s.findAny(ctx, names.SeriesLabels, texts)
+	if err != nil {
+		return nil, err
+	}
+	// Of the instances' own labels only the text is known.
+	if m.Field == series.LabelValue {
+		if known[m.Label] || m.Label == "" {
+			return list, nil
+		}
+		var own []string
+		for _, v := range values {
+			own = append(own, names.Pair{Value: v}.Text())
+		}
+		more, err := s.withInstances(ctx, names.Label(m.Label), own)
+		return append(list, more...), err
+	}
+	for _, name := range values {
+		if known[name] || name == "" || ofInstance(name) {
+			continue
+		}
+		more, err := s.withAny(ctx, names.Label(name))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}
+
+// withAny returns the metrics of instances that have a label with any value.
+func (s *Store) withAny(ctx context.Context, label string) ([]*metric, error) {
+	values, err := s.values(ctx, label, ofPCP)
+	if err != nil {
+		return nil, err
+	}
+	return s.withInstances(ctx, label, values)
+}
+
+// ofInstance reports whether a label of series in Prometheus is not one of PCP.
+func ofInstance(name string) bool {
+	return name == names.NameLabel || name == names.InstanceName || name == names.InstanceNumber
+}
+
+// Strings implements [series.Store].
+func (s *Store) Strings(ctx context.Context, field series.Field, label string) ([]string, error) {
+	var list []string
+	var err error
+	switch field {
+	case series.MetricName:
+		list, err = s.values(ctx, names.SeriesMetric, described())
+	case series.InstanceName:
+		list, err = s.values(ctx, names.InstanceName, ofPCP)
+	case series.ContextName:
+		list, err = s.values(ctx, names.SeriesHost, described())
+	case series.LabelName, series.LabelValue:
+		list, err = s.labelStrings(ctx, field, label)
+	default:
+		err = fmt.Errorf("series: no field %d", field)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), err
+}
+
+// labelStrings returns the names of labels, or the values of one.
+func (s *Store) labelStrings(ctx context.Context, field series.Field, label string) ([]string, error) {
+	sets, err := s.labelSets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	known := map[string]bool{} // in Prometheus
+	for _, set := range sets {
+		for l := range set.All() {
+			known[names.Label(l.Name)] = true
+			switch {
+			case field == series.LabelName:
+				list = append(list, l.Name)
+			case l.Name == label:
+				list = append(list, l.Value)
+			}
+		}
+	}
+	if field == series.LabelValue {
+		if known[names.Label(label)] || label == "" || ofInstance(label) {
+			return list, nil
+		}
+		texts, err := s.values(ctx, names.Label(label), ofPCP)
+		for _, text := range texts {
+			list = append(list, valueOf(text))
+		}
+		return list, err
+	}
+	var all []string
+	err = s.get(ctx, "labels", always(ofPCP), func(r io.Reader) (err error) {
+		all, err = decodeStrings(r)
+		return err
+	})
+	for _, name := range all {
+		if !known[name] && !ofInstance(name) {
+			list = append(list, name)
+		}
+	}
+	return list, err
+}
+
+// metric returns a metric by its identifier.
+func (s *Store) metric(ctx context.Context, id sid.ID) (*metric, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	m := s.metrics[id]
+	s.mu.Unlock()
+	if m != nil {
+		return m, nil
+	}
+	list, err := s.find(ctx, matcher(names.SeriesID, "=", id.String()))
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, series.ErrUnknown
+	}
+	return list[0], nil
+}
+
+// Metric implements [series.Store].
+func (s *Store) Metric(ctx context.Context, id sid.ID) (series.Metric, error) {
+	m, err := s.metric(ctx, id)
+	if err != nil {
+		return series.Metric{}, err
+	}
+	return m.Metric, nil
+}
+
+// Instances implements [series.Store]. They are those that ever had a value of the metric.
+func (s *Store) Instances(ctx context.Context, id sid.ID) ([]series.Instance, error) {
+	m, err := s.metric(ctx, id)
+	if err != nil || m.Desc.InDom == pcp.InDomNull {
+		return nil, err
+	}
+	var found []map[string]string
+	err = s.get(ctx, "series", always(m.selector()), func(r io.Reader) (err error) {
+		found, err = decodeSeries(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.take(m, found), nil
+}
+
+// take returns the instances of a metric by the labels of series, and remembers them.
+func (s *Store) take(m *metric, found []map[string]string) []series.Instance {
+	list := []series.Instance{}
+	for _, labels := range found {
+		if !m.has(labels) {
+			continue
+		}
+		in := m.instance(labels)
+		s.remember(in)
+		list = append(list, in.Instance)
+	}
+	slices.SortFunc(list, func(a, b series.Instance) int {
+		return cmp.Or(cmp.Compare(a.Inst, b.Inst), strings.Compare(a.Name, b.Name))
+	})
+	// An instance with several numbers gets the first.
+	seen := make(map[sid.ID]bool, len(list))
+	return slices.DeleteFunc(list, func(in series.Instance) bool {
+		again := seen[in.ID]
+		seen[in.ID] = true
+		return again
+	})
+}
+
+// remember keeps an instance, so that it is found by its identifier.
+func (s *Store) remember(in *instance) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.insts[in.ID]; old != nil && (old.Inst < in.Inst || old.Inst == in.Inst && len(old.labels) >= len(in.labels)) {
+		return // the first number, as in Instances
+	}
+	if len(s.insts) >= maxCached {
+		clear(s.insts)
+	}
+	s.insts[in.ID] = in
+}
+
+// instance returns an instance by its identifier.
+func (s *Store) instance(ctx context.Context, id sid.ID) (*instance, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	in := s.insts[id]
+	s.mu.Unlock()
+	if in != nil {
+		return in, nil
+	}
+	of, err := s.lookup(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.find(ctx, matcher(names.SeriesWithin, "=", of[1]))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range list {
+		sel := strings.TrimSuffix(m.selector(), "}") + "," + matcher(names.InstanceName, "=", of[0]) + "}"
+		var found []map[string]string
+		err := s.get(ctx, "series", always(sel), func(r io.Reader) (err error) {
+			found, err = decodeSeries(r)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		s.take(m, found)
+		s.mu.Lock()
+		in := s.insts[id]
+		s.mu.Unlock()
+		if in != nil {
+			return in, nil
+		}
+	}
+	return nil, series.ErrUnknown
+}
+
+// lookup returns the name of an instance and the labels that identify it, from an index of all instances of the engine.
+func (s *Store) lookup(ctx context.Context, id sid.ID) ([2]string, error) {
+	s.finding.Lock()
+	defer s.finding.Unlock()
+	if of, ok := s.index[id]; ok {
+		return of, nil
+	}
+	if time.Since(s.indexed) < indexAge {
+		return [2]string{}, series.ErrUnknown
+	}
+	texts, err := s.values(ctx, names.SeriesWithin, described())
+	if err != nil {
+		return [2]string{}, err
+	}
+	insts, err := s.values(ctx, names.InstanceName, ofPCP)
+	if err != nil {
+		return [2]string{}, err
+	}
+	if len(texts)*len(insts) > maxIndex {
+		return [2]string{}, fmt.Errorf("%w: an instance cannot be found by its identifier alone among %d names; request the instances of its series first", series.ErrTooMany, len(insts))
+	}
+	s.index = make(map[sid.ID][2]string, len(texts)*len(insts))
+	for _, text := range texts {
+		for _, name := range insts {
+			s.index[sid.Instance(name, text)] = [2]string{name, text}
+		}
+	}
+	s.indexed = time.Now()
+	if of, ok := s.index[id]; ok {
+		return of, nil
+	}
+	return [2]string{}, series.ErrUnknown
+}
+
+// Instance implements [series.Store].
+func (s *Store) Instance(ctx context.Context, id sid.ID) (series.Instance, error) {
+	in, err := s.instance(ctx, id)
+	if err != nil {
+		return series.Instance{}, err
+	}
+	return in.Instance, nil
+}
+
+// Labels implements [series.Store].
+func (s *Store) Labels(ctx context.Context, id sid.ID) ([]pcp.Label, error) {
+	m, err := s.metric(ctx, id)
+	if err == nil {
+		return slices.Clone(m.labels), nil
+	}
+	if err != series.ErrUnknown {
+		return nil, err
+	}
+	in, err := s.instance(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(in.labels), nil
+}
+
+// sortLabels sorts labels by name. Of several with a name it leaves the first.
+func sortLabels(list []pcp.Label) []pcp.Label {
+	slices.SortStableFunc(list, func(a, b pcp.Label) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(list, func(a, b pcp.Label) bool { return a.Name == b.Name })
+}
+
+// ContextNames implements [series.Store]. They are the names of hosts.
+func (s *Store) ContextNames(ctx context.Context, source sid.ID) ([]string, error) {
+	list, err := s.values(ctx, names.SeriesHost, described(matcher(names.SeriesSource, "=", source.String())))
+	if err == nil && len(list) == 0 {
+		err = series.ErrUnknown
+	}
+	slices.Sort(list)
+	return list, err
+}
+
+// Sources implements [series.Store].
+func (s *Store) Sources(ctx context.Context) ([]sid.ID, error) {
+	texts, err := s.values(ctx, names.SeriesSource, described())
+	if err != nil {
+		return nil, err
+	}
+	var list []sid.ID
+	for _, text := range texts {
+		if id, err := sid.Parse(text); err == nil {
+			list = append(list, id)
+		}
+	}
+	slices.SortFunc(list, sid.ID.Compare)
+	return list, nil
+}
+
+// PutExpr implements [series.Store]. The last 10,000 are kept, in memory.
+func (s *Store) PutExpr(ctx context.Context, id sid.ID, e series.Expr) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.exprs[id]; !ok {
+		if len(s.order) >= maxExprs {
+			delete(s.exprs, s.order[0])
+			s.order = s.order[1:]
+		}
+		s.order = append(s.order, id)
+	}
+	s.exprs[id] = e
+	return nil
+}
+
+// Expr implements [series.Store].
+func (s *Store) Expr(ctx context.Context, id sid.ID) (series.Expr, error) {
+	if err := s.usable(ctx); err != nil {
+		return series.Expr{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.exprs[id]
+	if !ok {
+		return series.Expr{}, series.ErrUnknown
+	}
+	return e, nil
+}
+
+// GC implements [series.Store]. It forgets the descriptions in memory.
+func (s *Store) GC(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	clear(s.metrics)
+	s.mu.Unlock()
+	s.finding.Lock()
+	s.indexed = time.Time{}
+	s.finding.Unlock()
+	return nil
+}
+
+// Stats implements [series.Store]. Series are those that are remembered.
+func (s *Store) Stats() series.Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return series.Stats{Series: len(s.metrics)}
+}
+
+// Names returns the names in Prometheus of the metrics of agents and of instance domains, sorted.
+func (s *Store) Names(ctx context.Context, agents []int, indoms []pcp.InDom) ([]string, error) {
+	var selectors []string
+	for _, d := range agents {
+		selectors = append(selectors, described(matcher(names.SeriesPMID, "=~", strconv.Itoa(d)+`\..*`)))
+	}
+	for _, indom := range indoms {
+		selectors = append(selectors, described(matcher(names.SeriesInDom, "=", indom.String())))
+	}
+	var all []string
+	for _, sel := range selectors {
+		list, err := s.values(ctx, names.SeriesMetric, sel)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range list {
+			all = append(all, names.Metric(name))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
