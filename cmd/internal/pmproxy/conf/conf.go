@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,9 @@ type File struct {
 	// DefaultExcludeInDoms.
 	ExcludeMetrics []string
 	ExcludeInDoms  []pcp.InDom
+
+	// Engine has the settings of [pmseries] whose names are engine or begin with "engine.".
+	Engine map[string]string
 
 	// KeyServers are the key servers with series, HOST:PORT, several if they are a cluster. NoKeys leaves them alone. If ForwardKeys is set,
 	// clients that speak the protocol of key servers are forwarded to the first.
@@ -225,6 +229,13 @@ func (f *File) set(section, key, value string) (err error) {
 
 // setOther applies a setting of a section other than [pmproxy].
 func (f *File) setOther(section, key, value string) (err error) {
+	if section == "pmseries" && (key == "engine" || slices.Contains(engineSettings(), key)) {
+		if f.Engine == nil {
+			f.Engine = map[string]string{}
+		}
+		f.Engine[key] = value
+		return nil
+	}
 	switch section + " " + key {
 	case "pmseries enabled":
 		f.NoSeries, err = off(key, value)
@@ -319,6 +330,11 @@ func (f *File) outranks(key, section string) bool {
 	}
 	f.ranks[key] = rank
 	return true
+}
+
+// engineSettings returns the names of the settings for connections to an engine.
+func engineSettings() []string {
+	return []string{"engine.token", "engine.user", "engine.password", "engine.ca", "engine.cert", "engine.key"}
 }
 
 // off parses a switch, and reports whether it is off.

@@ -48,6 +48,7 @@ func TestParse(t *testing.T) {
 	f("[redis]\nusername = a\nusername = b\nenabled = false", File{KeyUser: "b", NoKeys: true})
 	f("[discover]\nexclude.metrics = a.*, b\nexclude.indoms = 3.9", File{ExcludeMetrics: []string{"a.*", "b"}, ExcludeInDoms: []pcp.InDom{pcp.NewInDom(3, 9)}})
 	f("[discover]\nexclude.metrics =\nexclude.indoms =", File{ExcludeMetrics: []string{}, ExcludeInDoms: []pcp.InDom{}})
+	f("[pmseries]\nengine = http://a:1,http://b:2\nengine.token = /t\n", File{Engine: map[string]string{"engine": "http://a:1,http://b:2", "engine.token": "/t"}})
 	f("[pmseries]\na = b\n[discover]\nfoo = bar\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
 		"a of [pmseries] is ignored: no such setting is known",
 		"foo of [discover] is ignored: no such setting is known",

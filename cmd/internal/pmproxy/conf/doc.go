@@ -27,6 +27,8 @@
 //
 //	[pmseries], [pmsearch]
 //	enabled         true or false: whether /series and /search are answered
+//	engine          of [pmseries]: addresses of a database of the Prometheus family
+//	engine.token    (also .user, .password, .ca, .cert, .key) files for the connection to it
 //	columns         of [pmseries], true or false: whether finished archives get files of columns
 //	count           of [pmsearch]: how many results an answer has
 //

@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
+	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmcd"
 )
@@ -42,11 +43,12 @@ lists options and settings without effect.`,
 		{Line: "pcp proxy -i 127.0.0.1", Text: "serve only this host, at http://127.0.0.1:44322"},
 		{Line: "pcp proxy -c ./pmproxy.conf -p 8080", Text: "use your own configuration and port"},
 		{Line: "pcp proxy --archives /data/archives", Text: "serve series of archives from elsewhere"},
+		{Line: "pcp proxy --engine http://localhost:8428", Text: "serve series that recorders sent to VictoriaMetrics"},
 	},
 	SeeAlso: []string{"pcp-up(1)", "pcp-pmcd(1)", "pcp-series(1)", "tls.conf(5)"},
 	Debug:   debugShown,
 	Options: func() []cli.Option {
-		return []cli.Option{
+		return slices.Concat([]cli.Option{
 			cli.Heading("General options"),
 			cli.OptDebug,
 			cli.OptHelp,
@@ -63,6 +65,7 @@ lists options and settings without effect.`,
 			{Long: "host", Arg: "HOST", Extra: true, Help: "collector for requests that name no other [default localhost]"},
 			{Long: "archives", Arg: "PATH", Extra: true, Help: "serve series only from these comma-separated directories or archives"},
 			{Long: "fleet", Arg: "DIR", Extra: true, Help: "show the recorders that share hosts by this directory: s3://BUCKET/PREFIX, or a path"},
+		}, sending.EngineRows(true), []cli.Option{
 			cli.Heading("Connection options"),
 			{Short: 'i', Long: "interface", Arg: "ADDR", Help: "accept connections on this IP address"},
 			{Short: 'p', Long: "port", Arg: "PORT", Help: "accept connections on this port"},
@@ -74,7 +77,7 @@ lists options and settings without effect.`,
 			{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output"},
 			{Long: cli.OptionsFile, Arg: "PATH", Extra: true, Help: "file of options and environment variables that are read before the arguments"},
 			{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default /dev/tty]"},
-		}
+		})
 	},
 	Run: run,
 }
@@ -103,6 +106,7 @@ type settings struct {
 	user, host          string
 	archives            []string // of --archives
 	fleet               string   // of --fleet
+	engine              sending.Engine
 	keyHost, keyPort    string
 	deprecated, verbose bool
 	bad, usage          bool // an argument is wrong; -?
@@ -273,7 +277,7 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 		set.usage = true
 		o.WantUsage()
 	default:
-		return set.longOption(opt, arg)
+		return set.engine.Own(o, opt, arg) || set.longOption(opt, arg)
 	}
 	return true
 }

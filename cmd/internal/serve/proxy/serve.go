@@ -32,11 +32,13 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/search"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/engine"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/keys"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/query"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
 	promapi "github.com/go-pcp/pcp/cmd/internal/prom/api"
+	"github.com/go-pcp/pcp/cmd/internal/prom/forward"
 	promstore "github.com/go-pcp/pcp/cmd/internal/prom/store"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
@@ -310,7 +312,14 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		newest := &newest{store: ours, list: list, stamp: list.Stamp()}
 		refreshed = func(h http.Handler) http.Handler { return loaded{h, newest} }
 	}
-	seen := series.Hide(store, excluded(file))
+	all, client, err := set.withEngine(env, file, store, log)
+	if err != nil {
+		return err
+	}
+	if client != nil {
+		h.closers = append(h.closers, closer(func() error { client.Close(); return nil }))
+	}
+	seen := series.Hide(all, excluded(file))
 	ser, err := seriesapi.New(seriesapi.Config{Store: seen, Zone: env.Local(), Log: log})
 	if err != nil {
 		return err
@@ -322,10 +331,15 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	}})
 	h.closers = append(h.closers, live)
 	data := promstore.New(seen, promstore.Config{})
-	prom := promapi.New(promapi.Config{Store: data, Live: live, Log: log})
+	var prom http.Handler = promapi.New(promapi.Config{Store: data, Live: live, Log: log})
+	queries := promstore.NewEngine(promstore.EngineConfig{Concurrent: fleetQueries})
+	source := fleet.Queries(queries, promstore.Both(data, live))
+	if client != nil {
+		all := forward.New(forwarding(client, prom, file, log))
+		prom, source = all, all
+	}
 	h.byPrefix["/api/v1/"] = refreshed(prom)
-	engine := promstore.NewEngine(promstore.EngineConfig{Concurrent: fleetQueries})
-	cfg := fleet.Config{Source: fleet.Queries(engine, promstore.Both(data, live)), Hosts: fleet.HostsOf(seen), Log: log}
+	cfg := fleet.Config{Source: source, Hosts: fleet.HostsOf(seen), Log: log}
 	if set.fleet != "" {
 		shared, err := share.OpenStore(set.fleet, env.Getenv)
 		if err != nil {
@@ -337,6 +351,32 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	h.closers = append(h.closers, hosts)
 	h.byPrefix["/fleet/"] = refreshed(hosts.Handler(fleet.View{Recording: true}))
 	return nil
+}
+
+// withEngine returns the series of a store together with those of an engine, if there is one, and its client.
+func (set *settings) withEngine(env *cli.Env, file *conf.File, store series.Store, log *slog.Logger) (series.Store, *engine.Client, error) {
+	if err := set.engine.Settings(file.Engine); err != nil {
+		return nil, nil, err
+	}
+	if !set.engine.Any() {
+		return store, nil, nil
+	}
+	client, err := set.engine.Dial("pmproxy/"+env.Version, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return engine.Join(engine.New(client), store), client, nil
+}
+
+// forwarding returns the configuration of a handler that has queries answered by an engine, without the metrics that are excluded.
+func forwarding(client *engine.Client, local http.Handler, file *conf.File, log *slog.Logger) forward.Config {
+	names, indoms := exclusions(file)
+	cfg := forward.Config{Engine: client, Local: local, Patterns: names, Log: log}
+	if len(indoms) > 0 {
+		list := engine.New(client)
+		cfg.More = func(ctx context.Context) ([]string, error) { return list.Names(ctx, nil, indoms) }
+	}
+	return cfg
 }
 
 // fleetQueries is the number of queries over all hosts that are evaluated at once.

@@ -22,9 +22,11 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/engine"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
 	promapi "github.com/go-pcp/pcp/cmd/internal/prom/api"
+	"github.com/go-pcp/pcp/cmd/internal/prom/forward"
 	promstore "github.com/go-pcp/pcp/cmd/internal/prom/store"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/web"
@@ -125,7 +127,10 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	}
 	// As with the collector itself, other clients see no processes and control
 	// groups.
-	store := set.series
+	store, client, err := set.withEngine(p)
+	if err != nil {
+		return err
+	}
 	some, err := seriesapi.New(seriesapi.Config{Store: series.Hide(store, ofProcesses), Zone: set.zone, Log: p.log})
 	if err != nil {
 		return err
@@ -145,15 +150,26 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 		prom.Live = live(hostOf(set, collector))
 	}
 	ownProm := promapi.Config{Store: promstore.New(store, promstore.Config{}), Live: live("unix:" + set.socket), Rules: set.promRules, Alerts: set.promAlerts, Log: p.log}
-	hosts, ownHosts := p.openFleet(store, prom, ownProm)
+	var query, ownQuery http.Handler = promapi.New(prom), promapi.New(ownProm)
+	source, ownSource := fleetSource(prom), fleetSource(ownProm)
+	if client != nil {
+		list := engine.New(client)
+		anybody := forward.New(forward.Config{
+			Engine: client, Local: query, Patterns: []string{"proc.*", "hotproc.*", "cgroup.*", "acct.*"}, Log: p.log,
+			More: func(ctx context.Context) ([]string, error) { return list.Names(ctx, []int{procDomain}, nil) },
+		})
+		own := forward.New(forward.Config{Engine: client, Local: ownQuery, Log: p.log})
+		query, source, ownQuery, ownSource = anybody, anybody, own, own
+	}
+	hosts, ownHosts := p.openFleet(store, source, ownSource)
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
-			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": promapi.New(prom), "/fleet/": hosts, "/alerts": handler, "/": handler,
+			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/alerts": handler, "/": handler,
 		},
 		PageToken: p.token,
 		Private: map[string]http.Handler{
-			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": promapi.New(ownProm), "/fleet/": ownHosts, "/alerts": http.HandlerFunc(set.serveAlerts),
+			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": ownQuery, "/fleet/": ownHosts, "/alerts": http.HandlerFunc(set.serveAlerts),
 		},
 		NoPCP: true, SameOrigin: true,
 		Log: p.log,
@@ -163,17 +179,19 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 
 // openFleet makes the handlers for all hosts: for anybody, and for the user with the token. They have one table, which has only values
 // that anybody may see.
-func (p *page) openFleet(store series.Store, prom, ownProm promapi.Config) (anybody, own http.Handler) {
-	engine := promstore.NewEngine(promstore.EngineConfig{Concurrent: 2})
-	source := func(cfg promapi.Config) fleet.Source {
-		if cfg.Live == nil {
-			return fleet.Queries(engine, cfg.Store)
-		}
-		return fleet.Queries(engine, promstore.Both(cfg.Store, cfg.Live))
-	}
-	f := fleet.New(fleet.Config{Source: source(prom), Hosts: fleet.HostsOf(store), Log: p.log})
+func (p *page) openFleet(store series.Store, source, ownSource fleet.Source) (anybody, own http.Handler) {
+	f := fleet.New(fleet.Config{Source: source, Hosts: fleet.HostsOf(store), Log: p.log})
 	p.closers = append([]io.Closer{f}, p.closers...) // before the connections that it uses
-	return f.Handler(fleet.View{}), f.Handler(fleet.View{Source: source(ownProm), Recording: true})
+	return f.Handler(fleet.View{}), f.Handler(fleet.View{Source: ownSource, Recording: true})
+}
+
+// fleetSource returns a source of values for all hosts, as PromQL has them.
+func fleetSource(cfg promapi.Config) fleet.Source {
+	engine := promstore.NewEngine(promstore.EngineConfig{Concurrent: 2})
+	if cfg.Live == nil {
+		return fleet.Queries(engine, cfg.Store)
+	}
+	return fleet.Queries(engine, promstore.Both(cfg.Store, cfg.Live))
 }
 
 // noProxies returns settings without the environment: proxies are for other clients.
@@ -228,8 +246,25 @@ func (set *settings) promAlerts() []promapi.Alert {
 	return list
 }
 
-// ofProcesses reports whether a metric is one of the agent proc (PROC in stdpmid).
-func ofProcesses(m series.Metric) bool { return m.Desc.PMID.Domain() == 3 }
+// withEngine returns the series of the archives, with --engine together with those of the engine, and its client.
+func (set *settings) withEngine(p *page) (series.Store, *engine.Client, error) {
+	if !set.engine.Any() {
+		return set.series, nil, nil
+	}
+	client, err := set.engine.Dial("pcp-up/"+set.version, p.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	store := engine.New(client)
+	p.closers = append(p.closers, store) // the caller closes the archives
+	return engine.Join(store, set.series), client, nil
+}
+
+// procDomain is the domain of the agent proc (PROC in stdpmid).
+const procDomain = 3
+
+// ofProcesses reports whether a metric is one of the agent proc.
+func ofProcesses(m series.Metric) bool { return m.Desc.PMID.Domain() == procDomain }
 
 // openSeries opens the archives of the recording and of this host's loggers. The index is in
 // the state directory; if it cannot be used there, it is temporary.

@@ -93,7 +93,7 @@ all receivers.`,
 	},
 	SeeAlso: []string{"pcp help chart", "pcp help info", "pcp help pmcd", "pcp help replay"},
 	Options: func() []cli.Option {
-		return []cli.Option{
+		return slices.Concat([]cli.Option{
 			cli.Heading("Options"),
 			{Short: 'p', Long: "port", Arg: "N", Help: "TCP port [default 44321]"},
 			{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix socket [default pmcd.socket in the state directory]"},
@@ -107,15 +107,12 @@ all receivers.`,
 			{Long: "no-processes", Help: "do not record processes and their arguments"},
 			{Long: "keep-days", Arg: "N", Help: "remove archives not written to for N days [default 7]"},
 			{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives beyond this total size [default 1gb]"},
-			sending.Rows(false)[0],
-			sending.Rows(false)[1],
-			shipping.Rows()[0],
-			shipping.Rows()[1],
-			shipping.Rows()[2],
+		}, sending.Rows(false), shipping.Rows(), []cli.Option{
 			{Long: "push", Arg: "URL", Help: "also push the recording to the first of these pmproxies, http[s]://HOST:PORT,…, that answers"},
 			{Long: "push-token-file", Arg: "FILE", Help: "authenticate with the token in FILE, for --push"},
 			{Long: "register", Arg: "DIR", Help: "register with the recorders of a fleet, by their directory: s3://BUCKET/PREFIX, or a path"},
 			{Long: "register-as", Arg: "ADDRESS", Help: "where they find this collector, HOST or HOST:PORT [default the host name and the port]"},
+		}, sending.EngineRows(false), []cli.Option{
 			{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, of pmie or Prometheus, or the built-in ones; may be repeated"},
 			{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
 			{Long: "statsd", Arg: "ADDRESS", Maybe: true, Help: "receive StatsD on HOST:PORT or a Unix socket [127.0.0.1:8125]"},
@@ -124,7 +121,7 @@ all receivers.`,
 			{Long: "sample", Help: "also run the sample agents, for trying out tools"},
 			cli.OptVersion,
 			cli.OptHelp,
-		}
+		})
 	},
 	Run: run,
 }
@@ -155,6 +152,8 @@ type settings struct {
 	keep         janitor.Policy
 	remote       sending.Options
 	ship         shipping.Options
+	engine       sending.Engine
+	version      string         // of the program
 	targets      []*send.Target // of it
 	push         string         // URLs of receivers, commas between
 	pushToken    string         // file
@@ -169,7 +168,7 @@ type settings struct {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	set := settings{port: pmcd.DefaultPort, webPort: defaultWebPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep}
+	set := settings{port: pmcd.DefaultPort, webPort: defaultWebPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep, version: env.Version}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "port", "web-port":
@@ -224,12 +223,15 @@ func run(ctx context.Context, env *cli.Env) int {
 		case "no-processes":
 			set.noProcesses = true
 		default:
-			return set.remote.Own(opt, arg) || set.ship.Own(o, opt, arg) || housekeeping.Keep(o, opt, arg, &set.keep)
+			return set.remote.Own(opt, arg) || set.ship.Own(o, opt, arg) || set.engine.Own(o, opt, arg) || housekeeping.Keep(o, opt, arg, &set.keep)
 		}
 		return true
 	}})
 	if set.receivers != "" && !set.rules {
 		o.Usagef("--receivers is for the alerts of rules; add --rules or --rules=FILE")
+	}
+	if set.noWeb && set.engine.Any() {
+		o.Usagef("--engine is for the page and its interfaces; it cannot be combined with --no-web")
 	}
 	if set.noRecord && set.remote.Any() {
 		o.Usagef("--remote-write sends the recording; it cannot be combined with --no-record")

@@ -42,3 +42,47 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+func TestEngine(t *testing.T) {
+	dir := t.TempDir()
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(refused string, settings map[string]string, args ...string) {
+		t.Helper()
+		var e Engine
+		for i := 0; i < len(args); i += 2 {
+			if !e.Own(nil, &cli.Option{Long: args[i]}, args[i+1]) {
+				t.Errorf("%s is not an option", args[i])
+			}
+		}
+		err := e.Settings(settings)
+		if err == nil {
+			c, derr := e.Dial("test", nil)
+			if err = derr; err == nil {
+				c.Close()
+			}
+		}
+		if (err == nil) != (refused == "") || err != nil && (!strings.Contains(err.Error(), refused) || strings.Contains(err.Error(), "s3cret")) {
+			t.Errorf("%q %v: %v, want %q", args, settings, err, refused)
+		}
+	}
+	f("", nil, "engine", "http://localhost:1,http://localhost:2", "engine-token", token)
+	f("only over https", nil, "engine", "http://h:1", "engine-token", token)
+	f("no such file", nil, "engine", "http://localhost:1", "engine-password", token+"x", "engine-user", "me")
+	f("", map[string]string{"engine": "http://localhost:1", "engine.token": token})
+	f("only over https", map[string]string{"engine": "http://h:1", "engine.token": token})
+	f("engine.color: no such setting", map[string]string{"engine": "http://localhost:1", "engine.color": "red"})
+	f("named twice", nil, "engine", "http://h:1", "engine", "http://h:1")
+	for _, row := range EngineRows(true) {
+		if !row.Extra || row.Help == "" || !new(Engine).Own(nil, &row, "X: y") {
+			t.Errorf("%+v", row)
+		}
+	}
+	for _, name := range []string{"retry", "engine-retry", "token", "engine-x"} {
+		if new(Engine).Own(nil, &cli.Option{Long: name}, "x") {
+			t.Errorf("%s is an option", name)
+		}
+	}
+}
