@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -200,7 +201,7 @@ func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log
 		log.Warn(text)
 	}
 	if file.PushAnybody != old.PushAnybody || file.PushTimeout != old.PushTimeout || file.PushQuota != old.PushQuota || file.PushKeep != old.PushKeep || !slices.Equal(file.PushHosts, old.PushHosts) ||
-		file.NoSeries != old.NoSeries || file.NoColumns != old.NoColumns || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount ||
+		file.NoSeries != old.NoSeries || !maps.Equal(file.Engine, old.Engine) || file.NoColumns != old.NoColumns || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount ||
 		!slices.Equal(file.ExcludeMetrics, old.ExcludeMetrics) || !slices.Equal(file.ExcludeInDoms, old.ExcludeInDoms) {
 		log.Warn("what changed of [pmseries], [pmsearch], [pmlogger] and [discover] takes effect when pmproxy is started again")
 	}

@@ -20,12 +20,13 @@ import (
 )
 
 const (
-	maxCached = 200_000        // descriptions and instances in memory, each
-	maxIndex  = 500_000        // instances of which one is found by its identifier alone
-	indexAge  = time.Minute    // of the index for that
-	maxExprs  = 10_000         // expressions in memory
-	maxQuery  = 6 << 10        // bytes of alternatives in a selector; VictoriaMetrics accepts 16 KiB
-	future    = 24 * time.Hour // how far the clocks of hosts may be ahead
+	maxCached = 200_000         // descriptions and instances in memory, each
+	maxIndex  = 500_000         // instances of which one is found by its identifier alone
+	absentAge = 5 * time.Second // for which an identifier is known to be unknown
+	indexAge  = time.Minute     // of the index for that
+	maxExprs  = 10_000          // expressions in memory
+	maxQuery  = 6 << 10         // bytes of alternatives in a selector; VictoriaMetrics accepts 16 KiB
+	future    = 24 * time.Hour  // how far the clocks of hosts may be ahead
 )
 
 // A Store has the series of an engine. It implements [series.Store].
@@ -37,6 +38,7 @@ type Store struct {
 	closed  bool
 	metrics map[sid.ID]*metric
 	insts   map[sid.ID]*instance
+	absent  map[sid.ID]time.Time // series that the engine did not have
 	exprs   map[sid.ID]series.Expr
 	order   []sid.ID // of exprs, the oldest first
 
@@ -50,7 +52,7 @@ var _ series.Store = (*Store)(nil)
 // New returns a Store, which closes the client.
 func New(c *Client) *Store {
 	return &Store{
-		c: c, blind: &noExport{}, metrics: map[sid.ID]*metric{}, insts: map[sid.ID]*instance{}, exprs: map[sid.ID]series.Expr{},
+		c: c, blind: &noExport{}, metrics: map[sid.ID]*metric{}, insts: map[sid.ID]*instance{}, absent: map[sid.ID]time.Time{}, exprs: map[sid.ID]series.Expr{},
 	}
 }
 
@@ -439,15 +441,25 @@ func (s *Store) metric(ctx context.Context, id sid.ID) (*metric, error) {
 	}
 	s.mu.Lock()
 	m := s.metrics[id]
+	absent := time.Since(s.absent[id]) < absentAge
 	s.mu.Unlock()
 	if m != nil {
 		return m, nil
+	}
+	if absent {
+		return nil, series.ErrUnknown
 	}
 	list, err := s.find(ctx, matcher(names.SeriesID, "=", id.String()))
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
+		s.mu.Lock()
+		if len(s.absent) >= maxCached {
+			clear(s.absent)
+		}
+		s.absent[id] = time.Now()
+		s.mu.Unlock()
 		return nil, series.ErrUnknown
 	}
 	return list[0], nil
@@ -685,6 +697,7 @@ func (s *Store) GC(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	clear(s.metrics)
+	clear(s.absent)
 	s.mu.Unlock()
 	s.finding.Lock()
 	s.indexed = time.Time{}
