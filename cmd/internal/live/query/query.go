@@ -228,6 +228,11 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 		}
 		named = cfg.Dirs
 		cfg.Dirs = r.narrow(cfg.Dirs)
+		for _, dir := range cfg.Dirs {
+			if period.StepOf(files.Join(dir, "x")) > 0 {
+				named = append(named, dir)
+			}
+		}
 		if err := r.check(cfg.Dirs); err != nil {
 			p.close()
 			return nil, err
@@ -242,7 +247,7 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 		return nil, err
 	}
 	p.closers = append(p.closers, func() { ser.Close() })
-	past := store.New(ser, store.Config{})
+	past := store.New(ser, store.Config{Lookback: r.lookback})
 	first, last, ok := ser.Span()
 	if !o.FromArchive() {
 		if !ok {
@@ -271,8 +276,46 @@ func (r *request) open(ctx context.Context) (p *place, err error) {
 	return p, nil
 }
 
-// narrow replaces directories in stores by those of their archives that the expression needs, if its times are dates.
+// narrow adds the directories of roll-ups, and replaces directories in stores by those of their archives that the expression needs, if
+// its times are dates.
 func (r *request) narrow(dirs []string) []string {
+	from, to, dated := r.period()
+	var list []string
+	for _, dir := range dirs {
+		if _, _, file := archive.BaseName(path.Base(dir)); file {
+			list = append(list, dir)
+			continue
+		}
+		var found []period.Archive
+		ok := false
+		if dated {
+			found, ok = period.Archives(dir, from, to)
+		}
+		if !ok {
+			list = append(list, dir)
+		}
+		for _, a := range found {
+			list = append(list, a.Path)
+		}
+		// Of a store they are looked for only if they are needed.
+		if ok && found[0].Start.Compare(from) <= 0 && period.Best(r.step, time.Duration(to.Sub(from)*float64(time.Second))) == 0 {
+			continue
+		}
+		for _, level := range period.RollUps(dir) {
+			if found, ok := period.Archives(level, from, to); ok && dated {
+				for _, a := range found {
+					list = append(list, a.Path)
+				}
+				continue
+			}
+			list = append(list, level)
+		}
+	}
+	return list
+}
+
+// period returns the times that the expression needs, and false if they depend on the archives.
+func (r *request) period() (from, to pcp.Timestamp, ok bool) {
 	var start, end time.Time
 	date := func(text string, first *pcp.Timestamp) (time.Time, bool) {
 		if t, ok := r.fixed(text); ok {
@@ -281,7 +324,6 @@ func (r *request) narrow(dirs []string) []string {
 		t, ok := period.Date(text, first, r.loc)
 		return stamp(t), ok
 	}
-	ok := false
 	switch {
 	case r.start != nil && r.end != nil:
 		if start, ok = date(*r.start, nil); ok {
@@ -293,30 +335,18 @@ func (r *request) narrow(dirs []string) []string {
 		end = start
 	}
 	if !ok {
-		return dirs
+		return from, to, false
 	}
 	expr, err := store.NewParser().ParseExpr(r.expr)
 	if err != nil {
-		return dirs
+		return from, to, false
 	}
 	lookback := r.lookback
 	if lookback == 0 {
 		lookback = store.DefaultLookback
 	}
-	from, to := promql.FindMinMaxTime(&parser.EvalStmt{Expr: expr, Start: start, End: end, Interval: r.step, LookbackDelta: lookback})
-	var list []string
-	for _, dir := range dirs {
-		if _, _, file := archive.BaseName(path.Base(dir)); !file {
-			if found, ok := period.Archives(dir, pcp.TimestampOf(time.UnixMilli(from)), pcp.TimestampOf(time.UnixMilli(to))); ok {
-				for _, a := range found {
-					list = append(list, a.Path)
-				}
-				continue
-			}
-		}
-		list = append(list, dir)
-	}
-	return list
+	first, last := promql.FindMinMaxTime(&parser.EvalStmt{Expr: expr, Start: start, End: end, Interval: r.step, LookbackDelta: lookback})
+	return pcp.TimestampOf(time.UnixMilli(first)), pcp.TimestampOf(time.UnixMilli(last)), true
 }
 
 // check fails if one of the archives that the options name, other than a directory, cannot be opened.

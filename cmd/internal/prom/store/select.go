@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -35,6 +36,7 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 			return b.count(1)
 		})
 	} else {
+		ctx = series.WithResolution(ctx, q.s.resolution(hints))
 		err = q.load(ctx, b, matchers)
 		if err == nil {
 			err = q.loadHistograms(ctx, b, matchers)
@@ -44,6 +46,30 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 		return storage.ErrSeriesSet(err)
 	}
 	return b.set(sortSeries, hints != nil && hints.Func == onlyLabels)
+}
+
+// smooth has the functions of ranges whose results hardly depend on the number of samples: roll-ups serve them as well.
+var smooth = map[string]bool{
+	"rate": true, "increase": true, "delta": true, "deriv": true, "avg_over_time": true, "last_over_time": true, "predict_linear": true,
+}
+
+// resolution returns how far apart the samples for a selector may be, 0 if all are needed.
+func (s *Store) resolution(hints *storage.SelectHints) time.Duration {
+	if hints == nil {
+		return 0
+	}
+	const ms = int64(time.Millisecond)
+	if hints.Range == 0 {
+		return min(time.Duration(hints.Step*ms), s.cfg.Lookback/2)
+	}
+	if !smooth[hints.Func] {
+		return 0
+	}
+	d := time.Duration(hints.Range * ms / 4)
+	if hints.Step > 0 {
+		d = min(d, time.Duration(hints.Step*ms))
+	}
+	return d
 }
 
 // load reads the samples of all series that matchers match.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -24,6 +25,9 @@ const DefaultMaxSamples = 20_000_000
 type Config struct {
 	// MaxSamples is the maximum number of samples that a selector of a query may load; 0 means DefaultMaxSamples.
 	MaxSamples int
+
+	// Lookback is the look-back time of the engine; 0 means DefaultLookback.
+	Lookback time.Duration
 }
 
 // A Store is the series of archives for the engine of Prometheus. It is safe for concurrent use.
@@ -38,6 +42,9 @@ var _ storage.Queryable = (*Store)(nil)
 func New(src series.Store, cfg Config) *Store {
 	if cfg.MaxSamples <= 0 {
 		cfg.MaxSamples = DefaultMaxSamples
+	}
+	if cfg.Lookback <= 0 {
+		cfg.Lookback = DefaultLookback
 	}
 	return &Store{src: src, cfg: cfg}
 }

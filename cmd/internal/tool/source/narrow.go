@@ -12,10 +12,10 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// narrow replaces the directories in stores in a specification of archives by those of their archives that the window of the
-// options needs.
-func (o *Options) narrow(spec string) string {
-	if !strings.Contains(spec, "://") || o.env.Config().IsSet("PCP_IGNORE_MARK_RECORDS") {
+// narrow replaces the directories in a specification of archives by archives: those in stores by their archives that the window of the
+// options needs, and with older ones by roll-ups and archives, if the recorded archives of the start of the window have expired.
+func (o *Options) narrow(spec string, rollUps bool) string {
+	if o.env.Config().IsSet("PCP_IGNORE_MARK_RECORDS") {
 		return spec
 	}
 	from, to, ok := o.dates()
@@ -24,12 +24,33 @@ func (o *Options) narrow(spec string) string {
 	}
 	names := strings.Split(spec, ",")
 	for i, name := range names {
-		if _, _, file := archive.BaseName(path.Base(name)); file || !storage.Remote(name) {
+		if _, _, file := archive.BaseName(path.Base(name)); file || name == "" {
 			continue
 		}
-		if list, ok := period.Archives(name, from, to); ok {
-			names[i] = period.Spec(list)
+		if !storage.Remote(name) && len(period.RollUps(name)) == 0 {
+			continue
 		}
+		list, ok := period.Archives(name, from, to)
+		if ok && list[0].Start.Compare(from) <= 0 {
+			names[i] = period.Spec(list)
+			continue
+		}
+		var before []period.Archive
+		recorded := true
+		if rollUps {
+			before, recorded = period.Before(name, from, to)
+		}
+		switch {
+		case !recorded:
+			list = before
+		case ok:
+			list = append(before, list...)
+		case len(before) > 0:
+			list = append(before, period.Archive{Path: name})
+		default:
+			continue
+		}
+		names[i] = period.Spec(list)
 	}
 	return strings.Join(names, ",")
 }

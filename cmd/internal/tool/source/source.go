@@ -129,9 +129,17 @@ func (o *Options) DialContext(ctx context.Context, network, address string) (net
 }
 
 // OpenArchive opens a context on archives, as [options.Sources.OpenArchive] does. Of a directory in a store it opens the
-// archives of the times that the options ask for, if these are dates. It does not print its error.
+// archives of the times that the options ask for, if these are dates, and roll-ups for times whose recorded archives have expired. It does not
+// print its error.
 func (o *Options) OpenArchive(spec string) (*pmapi.ArchiveContext, error) {
-	c, err := o.sources.OpenArchive(o.narrow(spec))
+	named := o.narrow(spec, true)
+	c, err := o.sources.OpenArchive(named)
+	if err != nil && named != spec {
+		// Roll-ups have wider types of some counters, with which the recorded ones cannot be joined.
+		if again := o.narrow(spec, false); again != named {
+			c, err = o.sources.OpenArchive(again)
+		}
+	}
 	if err == nil {
 		o.env.Advise(nil)
 	} else if text := o.nothingRecorded(spec, err); text != "" {

@@ -369,7 +369,8 @@ func (v *walker) columns(w series.Window, yield func(*series.Sample, error) bool
 		before.Values = values
 		return true
 	}
-	for s, err := range v.s.Sweep(v.ctx, []sid.ID{v.id}, v.from, end) {
+	ctx := series.WithResolution(v.ctx, w.Interval)
+	for s, err := range v.s.Sweep(ctx, []sid.ID{v.id}, v.from, end) {
 		if err == nil && s.Block != nil {
 			ok := true
 			s.Block.Samples(v.id, func(s *series.Sample, err error) bool {

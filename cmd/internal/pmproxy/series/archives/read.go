@@ -105,8 +105,9 @@ func (d *domain) read(tx *tx, source uint32, indom pcp.InDom) error {
 // A part is an archive that contains the series.
 type part struct {
 	*arch
-	pmid pcp.PMID
-	cut  pcp.Timestamp // from when the next part has the samples; zero if this one has all of its own
+	pmid    pcp.PMID
+	cut     pcp.Timestamp // from when the next part has the samples; zero if this one has all of its own
+	overlap bool          // it starts before the end of an earlier part
 }
 
 // cutParts cuts parts that overlap the next one and end before it: two recorders had the host, of which the first may have been out of
@@ -168,6 +169,11 @@ func (s *Store) newWalker(ctx context.Context, id sid.ID, w series.Window) (*wal
 				v.parts = append(v.parts, part{arch: a, pmid: pmid})
 			}
 		}
+		resolution := w.Interval
+		if w.Newest {
+			resolution = 0
+		}
+		v.choose(resolution)
 		cutParts(v.parts, func(int) bool { return true })
 		if rec.desc.InDom == pcp.InDomNull {
 			return nil

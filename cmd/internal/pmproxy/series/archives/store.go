@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/period"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
 	"github.com/go-pcp/pcp/internal/pacing"
@@ -103,8 +104,8 @@ type state struct {
 // An arch is an archive.
 type arch struct {
 	archiveRecord
-	path    string
-	overlap bool // it starts before the end of an earlier one
+	path string
+	step time.Duration // of a roll-up, 0 for recorded archives
 }
 
 // Open opens the index, scans the directories, and then rescans them when files change. It returns
@@ -339,7 +340,7 @@ func (s *Store) reload() error {
 			return err
 		}
 		return tx.each("arch", nil, func(key, v []byte) error {
-			a := &arch{path: string(key)}
+			a := &arch{path: string(key), step: period.StepOf(string(key))}
 			if err := a.decode(v); err != nil {
 				return err
 			}
@@ -357,13 +358,6 @@ func (s *Store) reload() error {
 		slices.SortFunc(list, func(a, b *arch) int {
 			return cmp.Or(a.start.Compare(b.start), strings.Compare(a.path, b.path))
 		})
-		var end pcp.Timestamp
-		for _, a := range list {
-			a.overlap = a.start.Compare(end) <= 0
-			if a.end.Compare(end) > 0 {
-				end = a.end
-			}
-		}
 	}
 	s.state.Store(st)
 	return nil

@@ -140,6 +140,7 @@ func (w *sweeper) find(tx *tx, archs []*arch) error {
 			w.has = append(w.has, has)
 		}
 	}
+	w.choose()
 	cutParts(w.parts, func(i int) bool {
 		for id, list := range w.has[i] {
 			if !slices.Equal(list, w.has[i+1][id]) {
@@ -273,7 +274,9 @@ func (w *sweeper) follow(i int, at pcp.Timestamp) bool {
 	t := &w.targets[i]
 	if !t.last.IsZero() {
 		pause := at.Sub(t.last)
-		if !t.end.IsZero() && t.gap > 0 && pause > pauseOf*t.gap && !w.interrupt(i, t.end) {
+		// Values of a roll-up follow those of another archive by up to its interval.
+		gap := max(t.gap, w.parts[w.i].step.Seconds())
+		if !t.end.IsZero() && t.gap > 0 && pause > pauseOf*gap && !w.interrupt(i, t.end) {
 			return false
 		}
 		t.gap = pause
