@@ -27,6 +27,8 @@ const (
 	defaultEvery = 10 * time.Second
 	longestPause = time.Minute   // after failures
 	plainAfter   = 2 * time.Hour // when files are stored that were not compressed
+	fewHosts     = 10            // with them an archive that waits for its compression is looked at
+	soon         = time.Second   // again so soon
 	workers      = 4             // hosts whose archives are stored at the same time
 	maxDropped   = 100           // archives in a Status
 )
@@ -239,6 +241,9 @@ func (s *Shipper) visit(ctx context.Context, h *host) {
 		s.event(h.Name, "archives are shipped again", nil)
 	}
 	s.mu.Lock()
+	if waiting > 0 && isErr == "" && len(s.hosts) <= fewHosts {
+		pause = min(pause, soon)
+	}
 	h.busy, h.next = false, now.Add(pause)
 	s.mu.Unlock()
 }
@@ -336,11 +341,10 @@ func (s *Shipper) ship(ctx context.Context, h *host) error {
 	h.stored = known
 	h.mu.Unlock()
 	for _, a := range list {
-		w := janitor.Written(a)
-		if !w && known[a.Base] == identity(a) || s.cfg.Lifecycle.expired(a.Time, s.cfg.now()) {
+		if id, ok := known[a.Base]; ok && id == identity(a) || s.cfg.Lifecycle.expired(a.Time, s.cfg.now()) {
 			continue
 		}
-		waiting, written = append(waiting, a), append(written, w)
+		waiting, written = append(waiting, a), append(written, janitor.Written(a))
 	}
 	h.waiting(waiting, written)
 	var errs []error
