@@ -25,7 +25,7 @@ type checked struct {
 	values   uint64
 	archives int
 	cut      int             // archives with a part of a record at the end
-	lost     int             // samples that were answered when their recorder was killed
+	lost     int             // samples that were answered when their recorder was killed, or left the host to another one
 	missing  int             // other samples that no archive has
 	twice    int             // samples that archives have more than once
 	foreign  int             // samples in archives that no host served
@@ -82,7 +82,7 @@ func (b *bench) check(ctx context.Context) (*checked, error) {
 		}
 	}
 	for h := range b.hosts {
-		times, err := c.host(b, h, func(m map[string]map[string][]point) error {
+		times, ends, err := c.host(b, h, func(m map[string]map[string][]point) error {
 			if b.victor == nil || m == nil {
 				return nil
 			}
@@ -91,7 +91,7 @@ func (b *bench) check(ctx context.Context) (*checked, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.samples(h, answered[h], times, kills[h], b.interval)
+		c.samples(h, answered[h], times, kills[h], ends, b.interval)
 		if b.victor != nil {
 			want := uint64(len(times) * b.crowd.values)
 			got, err := b.victor.count(ctx, hosts.Name(h), b.duration+time.Hour)
@@ -111,16 +111,16 @@ func (b *bench) check(ctx context.Context) (*checked, error) {
 // exact is the number of hosts of which each value is compared.
 const exact = 5
 
-// host reads the archives of a host and returns the times of its samples in microseconds. It calls f with the values of some hosts, by metric and
+// host reads the archives of a host and returns the times of its samples in microseconds, and the ends of the archives. It calls f with the values of some hosts, by metric and
 // instance.
-func (c *checked) host(b *bench, h int, f func(map[string]map[string][]point) error) (times []int64, err error) {
+func (c *checked) host(b *bench, h int, f func(map[string]map[string][]point) error) (times []int64, ends []time.Time, err error) {
 	var points map[string]map[string][]point
 	if h%max(1, b.hosts/exact) == 0 {
 		points = make(map[string]map[string][]point)
 	}
 	paths, err := filepath.Glob(filepath.Join(b.dir, "r*", hosts.Name(h), "*.meta*"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, path := range paths {
 		base, _, _ := strings.Cut(path, ".meta")
@@ -130,16 +130,19 @@ func (c *checked) host(b *bench, h int, f func(map[string]map[string][]point) er
 				c.cut++ // killed at its beginning
 				continue
 			}
-			return nil, err
+			return nil, nil, err
 		}
 		c.archives++
+		if end, err := a.End(); err == nil {
+			ends = append(ends, end.Time())
+		}
 		n, err := c.read(a, points, &times)
 		c.values += n
 		if err := errors.Join(err, a.Close()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return times, f(points)
+	return times, ends, f(points)
 }
 
 func (c *checked) read(a *archive.Archive, points map[string]map[string][]point, times *[]int64) (n uint64, err error) {
@@ -194,7 +197,7 @@ func (c *checked) read(a *archive.Archive, points map[string]map[string][]point,
 }
 
 // samples compares the answers of a host with its archives.
-func (c *checked) samples(h int, answered, times []int64, kills []time.Time, interval time.Duration) {
+func (c *checked) samples(h int, answered, times []int64, kills, ends []time.Time, interval time.Duration) {
 	slices.Sort(answered)
 	slices.Sort(times)
 	c.served += len(answered)
@@ -209,7 +212,7 @@ func (c *checked) samples(h int, answered, times []int64, kills []time.Time, int
 		case n > 1:
 			c.twice++
 			c.example("%s: the sample of %v is there %d times", hosts.Name(h), time.UnixMicro(t), n)
-		case slices.ContainsFunc(kills, func(k time.Time) bool {
+		case slices.ContainsFunc(slices.Concat(kills, ends), func(k time.Time) bool {
 			return t <= k.Add(inFlight).UnixMicro() && t > k.Add(-inFlight).UnixMicro()
 		}):
 			c.lost++

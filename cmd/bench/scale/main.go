@@ -52,7 +52,12 @@ func main() {
 	flag.BoolVar(&b.fleet, "fleet", false, "the recorders share the hosts (--fleet), instead of a list for each")
 	flag.IntVar(&b.real, "real", 0, "number of pmloggers of the C implementation that are measured beside them")
 	flag.StringVar(&b.dir, "dir", "", "keep the archives there")
+	plans := flag.Bool("plan", false, "print the table of docs/scaling.md, and exit")
 	flag.Parse()
+	if *plans {
+		fmt.Print(plan())
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := b.run(ctx); err != nil {

@@ -182,7 +182,7 @@ func (m *measured) print(b *bench, c *checked) {
 		g := slices.Clone(c.gaps)
 		row("gap at a kill", "%.1f s at most, median %.1f s, for an interval of %v and %v without a recorder", g[len(g)-1].Seconds(), g[len(g)/2].Seconds(), b.interval, b.down)
 	}
-	row("samples", "%d answered, %d in %d archives, %d answered when their recorder was killed", c.served, c.recorded, c.archives, c.lost)
+	row("samples", "%d answered, %d in %d archives, %d answered when their recorder was killed or left the host", c.served, c.recorded, c.archives, c.lost)
 	row("lost or duplicate samples", "%d missing, %d twice, %d that no host served", c.missing, c.twice, c.foreign)
 	if b.victor != nil {
 		row("values in the engine", "%d of %d; %d hosts deviate; of %d compared one by one %d differ", c.engine, c.values, c.deviant, c.compared, c.differ)

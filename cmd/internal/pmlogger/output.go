@@ -74,6 +74,8 @@ func (o *output) begin(ctx context.Context, base string, from pcp.Timestamp, oth
 	now := pcp.TimestampOf(time.Now())
 	if t, zone, info, ok := o.from.zone(ctx); ok {
 		now, label.TimeZone, label.ZoneInfo = t, zone, info
+	} else if t, _, _, ok := o.from.process(ctx); ok {
+		now = t // not our time, before which a host whose clock is behind could not be recorded
 	}
 	if now.Compare(from) < 0 {
 		now = from
