@@ -74,6 +74,7 @@ func (c *Config) options(addresses ...string) valkey.ClientOption {
 	return valkey.ClientOption{
 		InitAddress: addresses, Username: c.Username, Password: c.Password,
 		Dialer:           net.Dialer{Timeout: connectTimeout},
+		DialCtxFn:        guarded,
 		ConnWriteTimeout: commandTimeout, ReadBufferEachConn: bufferSize, WriteBufferEachConn: bufferSize,
 		// What Redis 5 has suffices.
 		AlwaysRESP2: true, DisableCache: true, ClientSetInfo: valkey.DisableClientSetInfo, PipelineMultiplex: -1,
