@@ -173,7 +173,7 @@ func TestJSON(t *testing.T) {
 			})
 		}
 	}
-	for _, name := range []string{"mmvdump", "alerts", "atop", "meminfo", "slabinfo", "buddyinfo", "zoneinfo", "netstat", "nfsiostat", "rocestat", "query"} {
+	for _, name := range []string{"mmvdump", "alerts", "atop", "meminfo", "slabinfo", "buddyinfo", "zoneinfo", "netstat", "nfsiostat", "rocestat", "query", "record"} {
 		tested[name] = true // by their own tests
 	}
 	each(commands(), func(c *cli.Command) {

@@ -54,7 +54,7 @@ keyring = %[1]s/keyring
 func radosgw(t *testing.T) environment {
 	t.Helper()
 	if !longtest.Enabled() {
-		t.Skip("SKIPPED: in the long form of the tests")
+		t.Skip("SKIPPED: PCP_TEST_LONG is not set")
 	}
 	for _, tool := range []string{"radosgw", "radosgw-admin", "ceph", "ceph-mon", "ceph-osd", "monmaptool"} {
 		if _, err := exec.LookPath(tool); err != nil {

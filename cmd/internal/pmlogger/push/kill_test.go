@@ -395,7 +395,7 @@ func TestSenderNAT(t *testing.T) {
 // TestReceiverCost has 200 hosts push records of 300 values, and measures their receiver: processor time for a record, and memory.
 func TestReceiverCost(t *testing.T) {
 	if !longtest.Enabled() {
-		t.Skip("a long test")
+		t.Skip("PCP_TEST_LONG is not set")
 	}
 	const hosts, records, metrics, instances = 200, 40, 50, 6
 	to := t.TempDir()

@@ -319,7 +319,7 @@ func TestFleet(t *testing.T) {
 // wrote is lost.
 func TestFleetPaused(t *testing.T) {
 	if !longtest.Enabled() {
-		t.Skip("it takes more than a minute")
+		t.Skip("PCP_TEST_LONG is not set; it takes more than a minute")
 	}
 	s := newSite(t, 12)
 	a, b := s.start("a", "da"), s.start("b", "db")
