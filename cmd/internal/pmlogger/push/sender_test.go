@@ -301,10 +301,14 @@ func TestSenderShares(t *testing.T) {
 			}
 		}
 	}
+	used := 0 // which receivers have a host depends on their ports
 	for i := range counts {
-		if counts[i].Load() == 0 {
-			t.Errorf("receiver %d has no host", i)
+		if counts[i].Load() > 0 {
+			used++
 		}
+	}
+	if used < 2 {
+		t.Errorf("%d of 3 receivers have hosts", used)
 	}
 	order := rendezvous.Order("www", urls)
 	first, second := order[0], order[1]

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -216,6 +217,27 @@ func (r *recorder) is(members ...string) bool {
 	return slices.Equal(r.members, members)
 }
 
+// known returns the members that the recorder knows.
+func (r *recorder) known() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.members)
+}
+
+// losses returns how often the recorder has lost its lease.
+func (r *recorder) losses() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
+}
+
+// told returns the events so far.
+func (r *recorder) told() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.events)
+}
+
 func (r *recorder) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -266,7 +288,7 @@ func TestJoin(t *testing.T) {
 			return a.is("a", "b", "c") && b.is("a", "b", "c") && c.is("a", "b", "c")
 		}, a, b, c)
 		time.Sleep(time.Hour)
-		if a.lost+b.lost+c.lost > 0 || !a.is("a", "b", "c") {
+		if a.losses()+b.losses()+c.losses() > 0 || !a.is("a", "b", "c") {
 			t.Errorf("%v %v %v", a, b, c)
 		}
 		b.stop()
@@ -297,7 +319,7 @@ func TestKilled(t *testing.T) {
 			time.Sleep(10*time.Second + time.Duration(i)*150*time.Millisecond)
 			name := fmt.Sprint("dead", i)
 			dead := join(t, s, name)
-			until(t, 2*Renew, "it has joined", func() bool { return slices.Contains(rs[0].members, name) && slices.Contains(rs[1].members, name) }, rs...)
+			until(t, 2*Renew, "it has joined", func() bool { return slices.Contains(rs[0].known(), name) && slices.Contains(rs[1].known(), name) }, rs...)
 			time.Sleep(time.Duration(i) * 150 * time.Millisecond)
 			dead.gate.setFail(errors.New("killed"))
 			took := until(t, 30*time.Second, "it is replaced", func() bool { return rs[0].is("r0", "r1", "r2") && rs[1].is("r0", "r1", "r2") }, rs...)
@@ -332,9 +354,9 @@ func TestPaused(t *testing.T) {
 			t.Errorf("a paused recorder learned something: %v", b)
 		}
 		resume()
-		took := until(t, 2*Renew, "b joins again", func() bool { return b.lost == 1 && a.is("a", "b") && b.is("a", "b") }, a, b)
+		took := until(t, 2*Renew, "b joins again", func() bool { return b.losses() == 1 && a.is("a", "b") && b.is("a", "b") }, a, b)
 		t.Logf("a recorder that continues has lost its lease, and joins again after %v", took)
-		if a.lost > 0 {
+		if a.losses() > 0 {
 			t.Errorf("%v", a)
 		}
 		end(t, s, a, b)
@@ -349,7 +371,7 @@ func TestAway(t *testing.T) {
 		rs := []*recorder{join(t, s, "a"), join(t, s, "b"), join(t, s, "c")}
 		all := []string{"a", "b", "c"}
 		same := func() bool {
-			return !slices.ContainsFunc(rs, func(r *recorder) bool { return !r.is(all...) || r.lost > 0 })
+			return !slices.ContainsFunc(rs, func(r *recorder) bool { return !r.is(all...) || r.losses() > 0 })
 		}
 		until(t, Renew, "three", same, rs...)
 		for i := range 60 {
@@ -363,7 +385,7 @@ func TestAway(t *testing.T) {
 				}
 			}
 		}
-		if !slices.ContainsFunc(rs[0].events, func(e string) bool { return strings.Contains(e, "does not answer") && strings.Contains(e, "503") }) {
+		if !slices.ContainsFunc(rs[0].told(), func(e string) bool { return strings.Contains(e, "does not answer") && strings.Contains(e, "503") }) {
 			t.Errorf("%v", rs[0])
 		}
 		rs[1].gate.setFail(errors.New("no route"))
@@ -373,7 +395,7 @@ func TestAway(t *testing.T) {
 			t.Errorf("without the store it gave up its hosts: %v", rs[1])
 		}
 		rs[1].gate.setFail(nil)
-		until(t, 2*Renew, "b joins again", func() bool { return rs[1].lost == 1 && rs[0].is(all...) && rs[1].is(all...) }, rs...)
+		until(t, 2*Renew, "b joins again", func() bool { return rs[1].losses() == 1 && rs[0].is(all...) && rs[1].is(all...) }, rs...)
 		end(t, s, rs...)
 	})
 }
@@ -391,7 +413,7 @@ func TestSameID(t *testing.T) {
 		}
 		t.Logf("refused after %v", time.Since(began))
 		time.Sleep(time.Minute)
-		if !a.is("a") || a.lost > 0 {
+		if !a.is("a") || a.losses() > 0 {
 			t.Errorf("the first one: %v", a)
 		}
 		resume := a.gate.pause()
@@ -399,7 +421,7 @@ func TestSameID(t *testing.T) {
 		took := until(t, 20*time.Second, "the lease has expired", func() bool { return b.is("a") }, b)
 		t.Logf("a recorder that was killed is in the fleet again after %v", took)
 		resume()
-		if err := <-a.done; !errors.Is(err, ErrTaken) || a.lost != 1 {
+		if err := <-a.done; !errors.Is(err, ErrTaken) || a.losses() != 1 {
 			t.Errorf("the first one continues: %v", err)
 		}
 		if !b.is("a") {
@@ -421,7 +443,7 @@ func TestUnanswered(t *testing.T) {
 			resume()
 			time.Sleep(time.Minute)
 		}
-		if a.lost > 0 || !a.is("a") {
+		if a.losses() > 0 || !a.is("a") {
 			t.Errorf("%v", a)
 		}
 		end(t, s, a)
@@ -474,7 +496,8 @@ func TestMoves(t *testing.T) {
 			for i := range 1000 {
 				host := fmt.Sprint("host", i)
 				for _, r := range rs {
-					if i := rendezvous.Owner(host, r.members); i >= 0 && r.members[i] == r.id {
+					members := r.known()
+					if i := rendezvous.Owner(host, members); i >= 0 && members[i] == r.id {
 						m[host] = append(m[host], r.id)
 					}
 				}
@@ -485,7 +508,9 @@ func TestMoves(t *testing.T) {
 		rs[3].gate.setFail(errors.New("killed"))
 		rs[3].stop()
 		<-rs[3].done
+		rs[3].mu.Lock()
 		rs[3].members = nil
+		rs[3].mu.Unlock()
 		until(t, 20*time.Second, "each host has an owner", func() bool { return len(owners()) == 1000 }, rs...)
 		time.Sleep(2 * Renew)
 		synctest.Wait()
@@ -516,10 +541,14 @@ func TestCost(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
+		s.mu.Lock()
 		clear(s.requests)
+		s.mu.Unlock()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		n := s.requests
+		s.mu.Lock()
+		n := maps.Clone(s.requests)
+		s.mu.Unlock()
 		t.Logf("each of 10 recorders makes %d writes, %d lists and %d reads a minute", n["write"]/100, n["list"]/100, n["read"]/100)
 		if n["write"] > 2100 || n["list"] > 2100 || n["read"] > 0 {
 			t.Errorf("requests in 10 minutes: %v", n)
