@@ -186,6 +186,45 @@ func (s *Shipper) Once(ctx context.Context) bool {
 	return all
 }
 
+// Finish stores what Run had not stored when it returned, such as the archives that ended with the recording, which it compresses first.
+// It stops when ctx is done, and leaves hosts alone whose archives could not be stored before. The rest is stored after the next
+// start.
+func (s *Shipper) Finish(ctx context.Context) {
+	s.mu.Lock()
+	list := slices.SortedFunc(maps.Values(s.hosts), func(a, b *host) int { return strings.Compare(a.Name, b.Name) })
+	s.mu.Unlock()
+	work := make(chan *host)
+	var wg sync.WaitGroup
+	for range min(workers, len(list)) {
+		wg.Go(func() {
+			for h := range work {
+				s.finish(ctx, h)
+			}
+		})
+	}
+	for _, h := range list {
+		if ctx.Err() == nil && h.dir != nil && h.status().Err == "" {
+			work <- h
+		}
+	}
+	close(work)
+	wg.Wait()
+}
+
+// finish compresses and stores the archives of a host.
+func (s *Shipper) finish(ctx context.Context, h *host) {
+	if unlock, err := janitor.Lock(h.Path); err == nil {
+		if j, err := janitor.New(janitor.Config{Dir: h.Path}); err == nil {
+			j.Tidy(ctx)
+		}
+		unlock()
+	}
+	err := s.ship(ctx, h)
+	if st := h.status(); st.Waiting > 0 {
+		s.event(h.Name, fmt.Sprintf("%d archives with %d bytes wait to be shipped after the next start", st.Waiting, st.Spool), err)
+	}
+}
+
 // take returns a host that is due, or the time until it is worth looking again.
 func (s *Shipper) take() (*host, time.Duration) {
 	s.mu.Lock()

@@ -330,8 +330,11 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	return err
 }
 
-// shipHosts has the archives of all hosts stored, until end is called. The archives that end with the recording are stored by the next one,
-// which compresses them.
+// shipFor is the time limit for storing the archives that end with the recording.
+const shipFor = 10 * time.Second
+
+// shipHosts has the archives of all hosts stored, until end is called, which stores those that end with the recording as far as
+// there is time.
 func shipHosts(f *fleet.Fleet, s *ship.Shipper) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -353,6 +356,9 @@ func shipHosts(f *fleet.Fleet, s *ship.Shipper) (end func()) {
 	return func() {
 		cancel()
 		wg.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), shipFor)
+		defer cancel()
+		s.Finish(ctx)
 	}
 }
 

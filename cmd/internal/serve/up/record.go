@@ -108,11 +108,10 @@ func (r *recording) start(host string) {
 	r.cancel, r.done = cancel, make(chan struct{})
 	go func() {
 		defer close(r.done)
+		var ships sync.WaitGroup
 		if shipper != nil {
 			shipper.Set([]ship.Host{{Name: fleet.DefaultName(host), Path: dir}})
-			var ships sync.WaitGroup
 			ships.Go(func() { shipper.Run(ctx) })
-			defer ships.Wait()
 		}
 		if err := f.Run(ctx); err != nil {
 			r.log.Error("recording ended", "err", err)
@@ -120,6 +119,14 @@ func (r *recording) start(host string) {
 		const most = sending.Patience - time.Second // less than patience
 		var ends sync.WaitGroup
 		defer ends.Wait()
+		if shipper != nil {
+			ends.Go(func() {
+				ships.Wait()
+				ctx, cancel := context.WithTimeout(context.Background(), most)
+				defer cancel()
+				shipper.Finish(ctx)
+			})
+		}
 		if pusher != nil {
 			ends.Go(func() {
 				pusher.Drain(most)
