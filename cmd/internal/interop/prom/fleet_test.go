@@ -77,7 +77,7 @@ func TestFleetPage(t *testing.T) {
 			}
 		})
 	}
-	if n != len(commands) || n < 16 {
+	if n != len(commands) || n < 22 {
 		t.Errorf("%d of %d commands are in sections", n, len(commands))
 	}
 }
