@@ -231,8 +231,8 @@ func (r *recorder) losses() int {
 	return r.lost
 }
 
-// told returns the events so far.
-func (r *recorder) told() []string {
+// happened returns the events so far.
+func (r *recorder) happened() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.events)
@@ -385,7 +385,7 @@ func TestAway(t *testing.T) {
 				}
 			}
 		}
-		if !slices.ContainsFunc(rs[0].told(), func(e string) bool { return strings.Contains(e, "does not answer") && strings.Contains(e, "503") }) {
+		if !slices.ContainsFunc(rs[0].happened(), func(e string) bool { return strings.Contains(e, "does not answer") && strings.Contains(e, "503") }) {
 			t.Errorf("%v", rs[0])
 		}
 		rs[1].gate.setFail(errors.New("no route"))
