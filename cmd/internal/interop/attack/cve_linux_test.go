@@ -342,26 +342,32 @@ func (p *proxy) get(t *testing.T, path string) []byte {
 
 // TestCVE_2024_3019 speaks the protocol of the key server at the port of a pmproxy with its default
 // configuration, and with a key server configured: pmproxy forwarded any data, so that a client
-// could run commands as that server's user. Nothing may pass unless the administrator asks for it.
+// could run commands as that server's user. pmproxy itself may use a server that is configured; no
+// command of a client may reach any server.
 func TestCVE_2024_3019(t *testing.T) {
+	const mark = "of-the-client"
 	keys, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer keys.Close()
-	var came atomic.Int32
+	var connections, forwarded atomic.Int32
 	go func() {
 		for {
 			conn, err := keys.Accept()
 			if err != nil {
 				return
 			}
-			came.Add(1)
+			connections.Add(1)
 			go func() {
 				defer conn.Close()
 				r := bufio.NewReader(conn)
 				for {
-					if _, err := r.ReadString('\n'); err != nil {
+					line, err := r.ReadString('\n')
+					if strings.Contains(line, mark) {
+						forwarded.Add(1)
+					}
+					if err != nil {
 						return
 					}
 					io.WriteString(conn, "+PWNED\r\n")
@@ -370,14 +376,18 @@ func TestCVE_2024_3019(t *testing.T) {
 		}
 	}()
 	c := Start(t, Options{})
-	for name, conf := range map[string]string{
-		"default":          "",
-		"named":            "[keys]\nenabled = true\nservers = " + keys.Addr().String() + "\n",
-		"named as in 6.0":  "[redis]\nenabled = true\nservers = " + keys.Addr().String() + "\n[pmseries]\nservers = " + keys.Addr().String() + "\n",
-		"turned off":       "[pmproxy]\nredis.enabled = false\n[redis]\nservers = " + keys.Addr().String() + "\n",
-		"of the packaging": "@../../../../packaging/config/pmproxy.conf",
+	for _, tt := range []struct {
+		name, conf string
+		used       bool // whether pmproxy itself connects to the key server
+	}{
+		{name: "default"},
+		{name: "named", conf: "[keys]\nenabled = true\nservers = " + keys.Addr().String() + "\n", used: true},
+		{name: "named as in 6.0", conf: "[redis]\nenabled = true\nservers = " + keys.Addr().String() + "\n[pmseries]\nservers = " + keys.Addr().String() + "\n", used: true},
+		{name: "not forwarded", conf: "[pmproxy]\nredis.enabled = false\n[redis]\nservers = " + keys.Addr().String() + "\n", used: true},
+		{name: "of the packaging", conf: "@../../../../packaging/config/pmproxy.conf"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
+			conf := tt.conf
 			if file, ok := strings.CutPrefix(conf, "@"); ok {
 				b, err := os.ReadFile(file)
 				if err != nil {
@@ -385,8 +395,16 @@ func TestCVE_2024_3019(t *testing.T) {
 				}
 				conf = string(b)
 			}
+			connections.Store(0)
 			p := startProxy(t, c, conf)
-			for _, what := range []string{"*1\r\n$4\r\nPING\r\n", "*3\r\n$4\r\nEVAL\r\n$20\r\nreturn redis.call(1)\r\n$1\r\n0\r\n", "*2\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n", "PING\r\n", "+OK\r\n", "$4\r\nPING\r\n"} {
+			for _, what := range []string{
+				"*2\r\n$4\r\nPING\r\n$13\r\n" + mark + "\r\n",
+				"*3\r\n$4\r\nEVAL\r\n$22\r\nreturn '" + mark + "'\r\n$1\r\n0\r\n",
+				"*3\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n$13\r\n" + mark + "\r\n",
+				"PING " + mark + "\r\n",
+				"+" + mark + "\r\n",
+				"$13\r\n" + mark + "\r\n",
+			} {
 				conn := p.dial(t)
 				conn.SetDeadline(time.Now().Add(time.Minute))
 				if _, err := io.WriteString(conn, what); err != nil {
@@ -398,10 +416,13 @@ func TestCVE_2024_3019(t *testing.T) {
 					t.Errorf("%q is answered with %q", what, b)
 				}
 			}
+			if n := connections.Load(); n != 0 != tt.used {
+				t.Errorf("the key server got %d connections", n)
+			}
 		})
 	}
-	if n := came.Load(); n != 0 {
-		t.Errorf("the key server got %d connections", n)
+	if n := forwarded.Load(); n != 0 {
+		t.Errorf("the key server got %d lines of the client", n)
 	}
 	if err := c.Served(); err != nil {
 		t.Error(err)

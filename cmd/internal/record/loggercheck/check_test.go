@@ -177,8 +177,16 @@ func TestStubborn(t *testing.T) {
 	if got := s.check("-s"); got != "status 0\n" {
 		t.Errorf("stop: %q", got)
 	}
-	if runs(pids[0]) {
-		t.Error("it still runs")
+	waitEnd(t, pids[0])
+}
+
+// waitEnd waits until a process has ended, which takes a moment after SIGKILL was sent.
+func waitEnd(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); runs(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d still runs", pid)
+		}
 	}
 }
 

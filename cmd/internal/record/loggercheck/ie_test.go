@@ -232,9 +232,7 @@ func TestEngineFaults(t *testing.T) {
 	if got := s.check("-s"); got != "status 1\n" { // because of the file
 		t.Errorf("stop: %q", got)
 	}
-	if runs(pids[0]) {
-		t.Error("it still runs")
-	}
+	waitEnd(t, pids[0])
 }
 
 // TestEngineLocks tries a stale lock and a lock held by another process.
