@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,9 +17,15 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%q is a command and is said not to be one", name)
 		}
 		words := strings.Fields(use)
+		var c *cli.Command
 		for i, w := range words {
-			if w == "pcp" && i+1 < len(words) && cli.Find(table, strings.Trim(words[i+1], ",.")) == nil {
-				t.Errorf("%q: %q names a command that does not exist", name, use)
+			switch w = strings.Trim(w, ",.;"); {
+			case i > 0 && words[i-1] == "pcp":
+				if c = cli.Find(table, w); c == nil {
+					t.Errorf("%q: %q names a command that does not exist", name, use)
+				}
+			case strings.HasPrefix(w, "--") && c != nil && !slices.ContainsFunc(c.OptionList(), func(o cli.Option) bool { return "--"+o.Long == w }):
+				t.Errorf("%q: %q names an option that does not exist", name, use)
 			}
 		}
 	}

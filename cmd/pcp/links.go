@@ -12,7 +12,7 @@ import (
 
 var linksCommand = &cli.Command{
 	Name:     "links",
-	Group:    "This program",
+	Group:    cli.Administer,
 	Summary:  "create links with the classic names of the commands",
 	Synopsis: "[options] directory",
 	Doc: `Creates a symbolic link to this program in a directory for each classic name of a command, and one

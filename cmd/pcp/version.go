@@ -12,7 +12,7 @@ import (
 // was built.
 var versionCommand = &cli.Command{
 	Name:     "version",
-	Group:    "This program",
+	Group:    cli.Administer,
 	Summary:  "print the version of this program and how it was built",
 	Synopsis: "[options]",
 	Doc: `Prints two lines: the version, like --version of every command, and the commit, the Go release and

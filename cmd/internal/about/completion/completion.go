@@ -13,7 +13,7 @@ import (
 // Command is "pcp completion".
 var Command = &cli.Command{
 	Name:     "completion",
-	Group:    "This program",
+	Group:    cli.Administer,
 	Summary:  "print a completion script for bash, zsh or fish",
 	Synopsis: "[options] bash|zsh|fish",
 	Doc:      `Prints a script that makes a shell complete commands, options, names of metrics and instances.`,

@@ -13,7 +13,7 @@ import (
 // Command is "pcp man".
 var Command = &cli.Command{
 	Name:     "man",
-	Group:    "This program",
+	Group:    cli.Administer,
 	Summary:  "write the manual pages of all commands and files",
 	Synopsis: "[options] directory",
 	Doc: `Writes the manual pages to man1 and man5 in a directory of manual pages. Each command has a page

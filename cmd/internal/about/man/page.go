@@ -62,7 +62,7 @@ func programPage(commands []*cli.Command, version string) []byte {
 	p.section("SYNOPSIS")
 	p.synopsis("pcp", "command [options] [arguments]")
 	p.macro("br")
-	p.synopsis("pcp help", "[command]")
+	p.synopsis("pcp help", "[--all | command]")
 	p.section("DESCRIPTION")
 	p.text(`Performance Co-Pilot watches the performance of systems and programs: agents
 extract metrics, a collector serves them, tools read them live or from archives. This
@@ -72,15 +72,11 @@ the classic name of a command, such as pminfo, it is that command.
 "pcp up" collects from this machine until it is interrupted, and needs no configuration
 and no root. "pcp links" makes the links, "pcp help NAME" explains a command.`)
 	p.section("COMMANDS")
-	var groups []string
 	in := make(map[string][]*cli.Command)
 	for _, c := range commands {
-		if in[c.Group] == nil {
-			groups = append(groups, c.Group)
-		}
 		in[c.Group] = append(in[c.Group], c)
 	}
-	for _, g := range groups {
+	for _, g := range cli.Groups() {
 		p.macro("SS", g)
 		for _, c := range in[g] {
 			p.item(`\fB`+escape(c.Name)+`\fR, see \fB`+escape(PageName(c))+`\fR(1)`, sentence(c.Summary))

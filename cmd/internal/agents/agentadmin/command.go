@@ -15,7 +15,7 @@ import (
 // Command is "pcp agent".
 var Command = &cli.Command{
 	Name:     "agent",
-	Group:    "Agents",
+	Group:    cli.WriteAgent,
 	Summary:  "create, list, test, enable and disable agents",
 	Synopsis: "new | generate | list | test | enable | disable | scripts [options] [name]...",
 	Doc: `

@@ -25,7 +25,7 @@ import (
 var GenerateCommand = &cli.Command{
 	Name:     "agent generate",
 	Link:     "genpmda",
-	Group:    "Agents",
+	Group:    cli.WriteAgent,
 	Summary:  "generate a new agent in Go from a name space with descriptions",
 	Synopsis: "[-dv] [-D domain] [-n pmns] [-o dir] [-s stdpmid] [-t topdir] -c config -i IAM",
 	Options: func() []cli.Option {

@@ -30,7 +30,7 @@ const (
 var Command = &cli.Command{
 	Name:    "dbpmda",
 	Link:    "dbpmda",
-	Group:   "Agents",
+	Group:   cli.WriteAgent,
 	Summary: "debug an agent: send it requests and print its answers",
 	Doc: `Communicates with one agent like a collector: opens it in this process, through a pipe or a socket,
 sends it the typed requests, and prints its answers. "help" lists the commands.`,

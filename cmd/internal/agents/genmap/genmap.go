@@ -19,7 +19,7 @@ import (
 var Command = &cli.Command{
 	Name:     "genmap",
 	Link:     "pmgenmap",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "convert a list of metrics to source code",
 	Synopsis: "[infile]",
 	Doc: `Reads a list of names of metrics and macro names, and prints C source that maps one to the other, for programs that

@@ -18,7 +18,7 @@ import (
 var CheckCommand = &cli.Command{
 	Name:     "chkhelp",
 	Link:     "chkhelp",
-	Group:    "Agents",
+	Group:    cli.WriteAgent,
 	Summary:  "check the help text files of an agent",
 	Synopsis: "[options] helpfile [metricname ...]",
 	Doc: `Checks that files of help texts are readable, and lists the metrics and instance domains of a name

@@ -18,7 +18,7 @@ import (
 var NewCommand = &cli.Command{
 	Name:     "newhelp",
 	Link:     "newhelp",
-	Group:    "Agents",
+	Group:    cli.WriteAgent,
 	Summary:  "create the help text files of an agent",
 	Synopsis: "[options] [file ...]",
 	Doc: `Creates the files of help texts of an agent, NAME.dir and NAME.pag, from a text with an entry for

@@ -23,7 +23,7 @@ import (
 var Command = &cli.Command{
 	Name:     "mmvdump",
 	Link:     "mmvdump",
-	Group:    "Utilities",
+	Group:    cli.WriteAgent,
 	Summary:  "show the contents of a file of memory-mapped values",
 	Synopsis: "[options] [filename]",
 	Doc: `Prints the header, the table of contents and all records of files of memory-mapped values. It reads

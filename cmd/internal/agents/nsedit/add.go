@@ -16,7 +16,7 @@ import (
 var AddCommand = &cli.Command{
 	Name:     "nsadd",
 	Link:     "pmnsadd",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "add the names of an agent to a name space file",
 	Synopsis: "[-d] [-n namespace] file",
 	Doc:      `Adds the names in a file to a name space file, like the Install script of an agent.`,

@@ -12,7 +12,7 @@ import (
 var DelCommand = &cli.Command{
 	Name:     "nsdel",
 	Link:     "pmnsdel",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "delete subtrees of a name space file",
 	Synopsis: "[options] metricpath [...]",
 	Doc:      `Deletes names and all names below them from a name space file.`,

@@ -20,7 +20,7 @@ import (
 var LockCommand = &cli.Command{
 	Name:     "ns lock",
 	Link:     "lockpmns",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "lock a name space file before a change",
 	Synopsis: "[file]",
 	Options:  func() []cli.Option { return []cli.Option{cli.OptHelp} },
@@ -55,7 +55,7 @@ func lockFailed(env *cli.Env, path string, err error) int {
 var UnlockCommand = &cli.Command{
 	Name:        "ns unlock",
 	Link:        "unlockpmns",
-	Group:       "Name space",
+	Group:       cli.WriteAgent,
 	Summary:     "unlock a name space file",
 	Doc:         `Removes a lock of "pcp ns lock". The default is that of this machine's name space.`,
 	Examples:    []cli.Example{{Line: "pcp ns unlock ./root", Text: "remove the lock of a file"}},

@@ -18,7 +18,7 @@ import (
 var MergeCommand = &cli.Command{
 	Name:     "nsmerge",
 	Link:     "pmnsmerge",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "merge name space files",
 	Synopsis: "[options] infile [...] outfile",
 	Doc:      `Merges name space files into one, and refuses names and numbers that contradict each other.`,

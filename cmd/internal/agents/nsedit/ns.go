@@ -9,7 +9,7 @@ import (
 // Command is "pcp ns".
 var Command = &cli.Command{
 	Name:     "ns",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "change the installed name space",
 	Synopsis: "rebuild | replace | lock | unlock | stdpmid | scripts [options] ...",
 	Options: func() []cli.Option {

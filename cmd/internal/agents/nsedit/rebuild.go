@@ -23,7 +23,7 @@ import (
 var RebuildCommand = &cli.Command{
 	Name:     "ns rebuild",
 	Link:     "Rebuild",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "merge the names of the installed agents into the name space",
 	Synopsis: "[-nosuv] [-C dir]",
 	Options: func() []cli.Option {

@@ -34,7 +34,7 @@ var scripts = []struct{ setting, below, link string }{
 
 var scriptsCommand = &cli.Command{
 	Name:     "ns scripts",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "create links for the scripts that Install scripts call",
 	Synopsis: "[-t target]",
 	Options: func() []cli.Option {

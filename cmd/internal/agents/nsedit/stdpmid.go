@@ -23,7 +23,7 @@ import (
 var StdPMIDCommand = &cli.Command{
 	Name:     "ns stdpmid",
 	Link:     "Make.stdpmid",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "write stdpmid, the file of the agents' domain numbers",
 	Synopsis: "[options]",
 	Options:  func() []cli.Option { return []cli.Option{cli.Heading("Options"), optDir, cli.OptHelp} },

@@ -13,7 +13,7 @@ import (
 var ReplaceCommand = &cli.Command{
 	Name:     "ns replace",
 	Link:     "ReplacePmnsSubtree",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "replace a subtree of a name space file",
 	Synopsis: "[-n namespace] pmns-subtree replacement-file",
 	Options: func() []cli.Option {

@@ -26,7 +26,7 @@ import (
 var Command = &cli.Command{
 	Name:     "trace",
 	Link:     "pmtrace",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "trace a script: transactions, points and values",
 	Synopsis: synopsis,
 	Doc: `Reports to the agent trace that a script passed a point, or with -v a value, with -c a counter, or

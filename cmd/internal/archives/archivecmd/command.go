@@ -17,7 +17,7 @@ import (
 // Command is "pcp archive".
 var Command = &cli.Command{
 	Name:     "archive",
-	Group:    "Archives",
+	Group:    cli.SeePast,
 	Summary:  "list, verify, repair, convert and store archives",
 	Synopsis: "ls | verify | repair | convert | ship [options] archive...",
 	Doc: `

@@ -22,7 +22,7 @@ import (
 var Command = &cli.Command{
 	Name:     "dumplog",
 	Link:     "pmdumplog",
-	Group:    "Archives",
+	Group:    cli.SeePast,
 	Summary:  "dump the contents of an archive",
 	Synopsis: "[options] [archive [metricname ...]]",
 	Doc: `Prints the contents of an archive, record by record as written: values by default, and with other
@@ -44,7 +44,7 @@ the archive select metrics.`,
 var NewCommand = &cli.Command{
 	Name:     "logdump",
 	Link:     "pmlogdump",
-	Group:    "Archives",
+	Group:    cli.SeePast,
 	Summary:  "dump the contents of an archive",
 	Synopsis: "[options] [archive [metricname ...]]",
 	Doc:      `Prints the contents of an archive. It is another name of pmdumplog.`,

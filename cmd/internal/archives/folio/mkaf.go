@@ -21,7 +21,7 @@ import (
 var MakeCommand = &cli.Command{
 	Name:     "mkaf",
 	Link:     "mkaf",
-	Group:    "Archives",
+	Group:    cli.SeePast,
 	Summary:  "create a folio, a list of archives",
 	Synopsis: "[findopts] filename ...",
 	Doc: `Writes a folio, a file with the names of several archives, to standard output. Arguments are files

@@ -18,7 +18,7 @@ import (
 var Command = &cli.Command{
 	Name:     "afm",
 	Link:     "pmafm",
-	Group:    "Archives",
+	Group:    cli.SeePast,
 	Summary:  "use the archives of a folio",
 	Synopsis: "folioname [command [arg ...]]",
 	Doc: `Lists the archives of a folio, a file with the names of several archives, selects some by host or

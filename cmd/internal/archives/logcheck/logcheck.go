@@ -17,7 +17,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logcheck",
 	Link:     "pmlogcheck",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "check an archive for damage",
 	Synopsis: "[options] archive",
 	Doc: `Reads an archive from its beginning to its end and reports damage: records that cannot be decoded,

@@ -21,7 +21,7 @@ import (
 var Command = &cli.Command{
 	Name:     "diff",
 	Link:     "pmdiff",
-	Group:    "Archives",
+	Group:    cli.SeePast,
 	Summary:  "compare the averages of two archives",
 	Synopsis: "[options] archive1 [archive2]",
 	Doc: `Compares the averages of all metrics in two archives, or in two windows of one, and prints those that differ by more than a

@@ -19,7 +19,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logextract",
 	Link:     "pmlogextract",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "extract parts of archives and merge archives",
 	Synopsis: "[options] input-archive output-archive",
 	Doc: `Copies records from archives to a new one: those of a time window, those of selected metrics and

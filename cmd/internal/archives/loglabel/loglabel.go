@@ -21,7 +21,7 @@ import (
 var Command = &cli.Command{
 	Name:     "loglabel",
 	Link:     "pmloglabel",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "check and change the labels of an archive",
 	Synopsis: "[options] archive",
 	Doc: `Checks the labels at the beginning of each file of an archive, and changes them: host, process, time

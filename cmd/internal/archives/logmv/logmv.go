@@ -18,7 +18,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logmv",
 	Link:     "pmlogmv",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "rename an archive",
 	Synopsis: "[options] oldname newname",
 	Doc: `Renames all files of an archive, in an order that leaves one complete archive after an interruption.
@@ -36,7 +36,7 @@ Existing files are not overwritten.`,
 var CopyCommand = &cli.Command{
 	Name:     "logcp",
 	Link:     "pmlogcp",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "copy an archive",
 	Synopsis: "[options] oldname newname",
 	Doc:      `Copies all files of an archive. Existing files are not overwritten.`,
@@ -52,7 +52,7 @@ var CopyCommand = &cli.Command{
 var ListCommand = &cli.Command{
 	Name:     "logls",
 	Link:     "pmlogls",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "list the files of an archive",
 	Synopsis: "[options] srcname",
 	Doc:      `Lists the files of an archive.`,

@@ -21,7 +21,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logreduce",
 	Link:     "pmlogreduce",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "reduce an archive to longer intervals",
 	Synopsis: "[options] input-archive output-archive",
 	Doc: `Creates a smaller archive with one sample for each interval: counters become average rates,

@@ -23,7 +23,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logrewrite",
 	Link:     "pmlogrewrite",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "change an archive by rules",
 	Synopsis: "[options] input-archive [output-archive]",
 	Doc: `Copies an archive with changes by rules: to host and time, names, numbers, types, units and

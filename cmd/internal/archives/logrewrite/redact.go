@@ -18,7 +18,7 @@ var redactRules []byte
 var RedactCommand = &cli.Command{
 	Name:     "logredact",
 	Link:     "pmlogredact",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "remove sensitive information from an archive",
 	Synopsis: "[options] inarch outarch",
 	Doc: `Copies an archive without private information: names of hosts and users, addresses, arguments and

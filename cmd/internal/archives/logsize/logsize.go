@@ -22,7 +22,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logsize",
 	Link:     "pmlogsize",
-	Group:    "Archives",
+	Group:    cli.SeePast,
 	Summary:  "report the sizes of the parts of an archive",
 	Synopsis: "[options] archive",
 	Doc: `Prints the bytes that labels, descriptors, instance domains and values take in an archive, and with

@@ -23,7 +23,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logsummary",
 	Link:     "pmlogsummary",
-	Group:    "Archives",
+	Group:    cli.SeePast,
 	Summary:  "print averages and other statistics of an archive",
 	Synopsis: "[options] archive [metricname ...]",
 	Doc: `Prints one line for each metric and instance with its average over an archive or a part of it, weighted by time, and

@@ -71,7 +71,7 @@ func commonOptions() []cli.Option {
 func (f *format) command() *cli.Command {
 	options := slices.DeleteFunc(commonOptions(), func(o cli.Option) bool { return slices.Contains(f.without, o.Long) })
 	return &cli.Command{
-		Name: "export-" + f.name, Link: "pcp2" + f.name, Group: "Exports",
+		Name: "export-" + f.name, Link: "pcp2" + f.name, Group: cli.Export,
 		Summary:  f.summary,
 		Synopsis: "[option...] metricspec [...]",
 		Doc:      f.doc,

@@ -18,7 +18,7 @@ import (
 // Command is "pcp import".
 var Command = &cli.Command{
 	Name:     "import",
-	Group:    "Archives",
+	Group:    cli.Export,
 	Summary:  "create an archive from data of other programs",
 	Synopsis: "csv | sar | iostat | mrtg | prometheus [options] file ... archive",
 	Options: func() []cli.Option {
@@ -46,7 +46,7 @@ the C implementation, and create the same archives.`,
 // CSVCommand is "pcp import csv".
 var CSVCommand = &cli.Command{
 	Name:     "import csv",
-	Group:    "Archives",
+	Group:    cli.Export,
 	Summary:  "create an archive from a table",
 	Synopsis: "[options] file archive",
 	Doc: `

@@ -21,7 +21,7 @@ import (
 var IostatCommand = &cli.Command{
 	Name:     "import iostat",
 	Link:     "iostat2pcp",
-	Group:    "Archives",
+	Group:    cli.Export,
 	Summary:  "create an archive from the output of iostat",
 	Synopsis: "[-v] [-S start] [-t interval] [-V version] [-Z timezone] infile outfile",
 	Options: func() []cli.Option {

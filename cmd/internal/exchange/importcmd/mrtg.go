@@ -22,7 +22,7 @@ import (
 var MRTGCommand = &cli.Command{
 	Name:     "import mrtg",
 	Link:     "mrtg2pcp",
-	Group:    "Archives",
+	Group:    cli.Export,
 	Summary:  "create an archive from a log of MRTG",
 	Synopsis: "hostname devname timezone infile outfile",
 	Options:  func() []cli.Option { return []cli.Option{cli.OptHelp} },

@@ -23,7 +23,7 @@ import (
 // PrometheusCommand is "pcp import prometheus".
 var PrometheusCommand = &cli.Command{
 	Name:     "import prometheus",
-	Group:    "Archives",
+	Group:    cli.Export,
 	Summary:  "create an archive from metrics in the text format of Prometheus or OpenMetrics",
 	Synopsis: "[options] file ... archive",
 	Options: func() []cli.Option {

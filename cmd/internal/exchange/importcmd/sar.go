@@ -24,7 +24,7 @@ import (
 var SarCommand = &cli.Command{
 	Name:     "import sar",
 	Link:     "sar2pcp",
-	Group:    "Archives",
+	Group:    cli.Export,
 	Summary:  "create an archive from a file of sar",
 	Synopsis: "infile outfile",
 	Options:  func() []cli.Option { return []cli.Option{cli.OptHelp} },

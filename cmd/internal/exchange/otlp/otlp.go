@@ -27,7 +27,7 @@ const defaultInterval = time.Minute
 // Command is pcp otlp.
 var Command = &cli.Command{
 	Name:     "otlp",
-	Group:    "Exports",
+	Group:    cli.Export,
 	Summary:  "send metrics to an OpenTelemetry collector",
 	Synopsis: "[options] --to URL [metric...]",
 	Doc: `Sends metrics of a collector, every minute or at another interval, or those of an archive, as recorded, by OTLP over HTTP to an

@@ -21,7 +21,7 @@ import (
 // Command is pcp push.
 var Command = &cli.Command{
 	Name:     "push",
-	Group:    "Archives",
+	Group:    cli.Export,
 	Summary:  "push archives to Prometheus or VictoriaMetrics",
 	Synopsis: "[options] --to URL archive...",
 	Doc: `Sends the values of archives to a database that accepts Prometheus remote write. Names and labels are those of

@@ -18,7 +18,7 @@ import (
 var Command = &cli.Command{
 	Name:     "cdwait",
 	Link:     "pmcd_wait",
-	Group:    "Services",
+	Group:    cli.Scripts,
 	Summary:  "wait for a collector",
 	Synopsis: "",
 	Doc: `Waits until a collector answers, for at most the given time. Scripts use it after they start a

@@ -24,7 +24,7 @@ import (
 // Command is pcp chart.
 var Command = &cli.Command{
 	Name:     "chart",
-	Group:    "Metrics",
+	Group:    cli.Serve,
 	Summary:  "draw metrics in the browser",
 	Synopsis: "[options] [metricname ...]",
 	Doc: `Opens the page of the collector of "pcp up", with a chart of each metric: of all instances, or of

@@ -24,7 +24,7 @@ effect, as in the C tools.`
 var Command = &cli.Command{
 	Name:    "client",
 	Link:    "pmclient",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show processors, memory, disks and load, as an example of a client",
 	Doc:     doc,
 	Examples: []cli.Example{
@@ -41,7 +41,7 @@ var Command = &cli.Command{
 var GroupCommand = &cli.Command{
 	Name:    "client_fg",
 	Link:    "pmclient_fg",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "the same as pmclient, an example of a fetch group",
 	Doc:     doc,
 	Examples: []cli.Example{

@@ -20,7 +20,7 @@ import (
 var Command = &cli.Command{
 	Name:     "dumptext",
 	Link:     "pmdumptext",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "print values of metrics in columns",
 	Synopsis: "[options] [metrics ...]",
 	Doc: `Writes a line for each sample, with a column for each metric, or for each of its instances. Counters

@@ -20,7 +20,7 @@ import (
 var Command = &cli.Command{
 	Name:     "find",
 	Link:     "pmfind",
-	Group:    "Metrics",
+	Group:    cli.Administer,
 	Summary:  "find collectors and proxies on the network",
 	Synopsis: "[options]",
 	Doc: `Searches collectors (pmcd) and proxies (pmproxy), and prints their URLs: those known to an Avahi

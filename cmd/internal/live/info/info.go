@@ -21,7 +21,7 @@ import (
 var Command = &cli.Command{
 	Name:     "info",
 	Link:     "pminfo",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "list metrics with descriptions, help texts and values",
 	Synopsis: "[options] [metricname | pmid | indom]...",
 	Doc: `

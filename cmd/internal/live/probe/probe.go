@@ -20,7 +20,7 @@ import (
 var Command = &cli.Command{
 	Name:     "probe",
 	Link:     "pmprobe",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show the number of values of metrics",
 	Synopsis: "[options] [metricname ...]",
 	Doc: `

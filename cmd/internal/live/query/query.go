@@ -36,7 +36,7 @@ import (
 // Command is pcp query.
 var Command = &cli.Command{
 	Name:     "query",
-	Group:    "Metrics",
+	Group:    cli.SeePast,
 	Summary:  "evaluate PromQL over archives and collectors",
 	Synopsis: "[options] EXPR",
 	Doc: `Evaluates an expression of PromQL, the language of Prometheus, with the engine of Prometheus, and prints the result: the values

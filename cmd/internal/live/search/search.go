@@ -19,7 +19,7 @@ import (
 var Command = &cli.Command{
 	Name:     "search",
 	Link:     "pmsearch",
-	Group:    "Metrics",
+	Group:    cli.Serve,
 	Summary:  "search metrics and instances by words in names and help texts",
 	Synopsis: "[options] [query | indom]",
 	Doc: `Finds metrics, instance domains and instances by the words of their names and help texts, the best

@@ -18,7 +18,7 @@ import (
 var Command = &cli.Command{
 	Name:    "stat",
 	Link:    "pmstat",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show the activity of hosts, a line per interval",
 	Doc: `
 Prints a line at each interval: load, memory, swap, disk and interrupts, and the

@@ -19,7 +19,7 @@ import (
 var Command = &cli.Command{
 	Name:     "store",
 	Link:     "pmstore",
-	Group:    "Metrics",
+	Group:    cli.Administer,
 	Summary:  "change the value of a metric",
 	Synopsis: "[options] metricname value",
 	Doc: `

@@ -23,7 +23,7 @@ import (
 var Command = &cli.Command{
 	Name:    "time",
 	Link:    "pmtime",
-	Group:   "Metrics",
+	Group:   cli.SeePast,
 	Summary: "control the time shown by other tools",
 	Doc: `
 Controls the time and speed of tools that were started with -g or -p. It prints its port for them,

@@ -23,7 +23,7 @@ import (
 var Command = &cli.Command{
 	Name:     "val",
 	Link:     "pmval",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show the values of a metric at intervals",
 	Synopsis: "[options] metricname",
 	Doc: `
@@ -48,7 +48,7 @@ interpolated to the interval.`,
 var EventCommand = &cli.Command{
 	Name:     "event",
 	Link:     "pmevent",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show the records of event metrics",
 	Synopsis: "[options] metricname",
 	Doc: `Prints the records of an event metric as they arrive, with their parameters, until it is interrupted

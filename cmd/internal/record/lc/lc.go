@@ -21,7 +21,7 @@ import (
 var Command = &cli.Command{
 	Name:     "lc",
 	Link:     "pmlc",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "control a running pmlogger",
 	Synopsis: "[options] [pid]",
 	Doc: `Connects to a pmlogger, selected by its process ID, its port or as the primary one, and reads

@@ -15,7 +15,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logbasename",
 	Link:     "pmlogbasename",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "print the base name of an archive",
 	Synopsis: "filename",
 	Doc: `Prints the base name of the archive that a file belongs to: the name without .meta, .index or the

@@ -23,7 +23,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logconf",
 	Link:     "pmlogconf",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "create or change a configuration of pmlogger",
 	Synopsis: "[options] configfile",
 	Doc: `Creates a configuration of pmlogger (pcp logger) from groups of metrics that the collector has. An

@@ -10,7 +10,7 @@ import (
 var RepCommand = &cli.Command{
 	Name:     "repconf",
 	Link:     "pmrepconf",
-	Group:    "Archives",
+	Group:    cli.Administer,
 	Summary:  "create or change a configuration of pmrep",
 	Synopsis: "[options] ...",
 	Doc: `Creates a configuration for pcp rep, and for the exporters that read the same format, from the

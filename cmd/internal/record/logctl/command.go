@@ -27,7 +27,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logctl",
 	Link:     "pmlogctl",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "show, start, stop, create and remove pmlogger processes",
 	Synopsis: "[options] command [host ...]",
 	Doc: `Manages the loggers in pmlogger's control files, usually those of other hosts. The commands are

@@ -11,7 +11,7 @@ import (
 var IECommand = &cli.Command{
 	Name:     "iectl",
 	Link:     "pmiectl",
-	Group:    "Rules",
+	Group:    cli.Alert,
 	Summary:  "show, start, stop, create and remove pmie processes",
 	Synopsis: "[options] command [host ...]",
 	Doc: `Manages the pmie processes in pmie's control files, usually those for other hosts. The commands are

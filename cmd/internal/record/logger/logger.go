@@ -43,7 +43,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logger",
 	Link:     "pmlogger",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "record metrics of a host",
 	Synopsis: "[options] archive",
 	Doc: `Fetches the metrics in a configuration, at its intervals, and writes them to an archive, until it is

@@ -24,7 +24,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logger_check",
 	Link:     "pmlogger_check",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "start configured pmlogger processes that are not running",
 	Synopsis: "[options]",
 	Doc: `Reads the control files of pmlogger, the file pmlogger/control in PCP's configuration directory and

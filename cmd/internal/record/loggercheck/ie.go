@@ -20,7 +20,7 @@ import (
 var IECommand = &cli.Command{
 	Name:     "ie_check",
 	Link:     "pmie_check",
-	Group:    "Rules",
+	Group:    cli.Alert,
 	Summary:  "start configured pmie processes that are not running",
 	Synopsis: "[options]",
 	Doc: `Reads the control files of pmie, the file pmie/control in PCP's configuration directory and those in

@@ -22,7 +22,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logger-daily",
 	Link:     "pmlogger_daily",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "rotate, merge, compress and remove the archives of pmlogger",
 	Synopsis: "[options]",
 	Doc: `Maintains the archives of all hosts in pmlogger's control files, usually once a day from a timer:

@@ -22,7 +22,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logger-merge",
 	Link:     "pmlogger_merge",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "merge the archives of a day",
 	Synopsis: "[options] [input-basename ... output-name]",
 	Doc: `Merges archives, by default those whose names start with today's date, into one of that name. An input may be a

@@ -22,7 +22,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logger-daily-report",
 	Link:     "pmlogger_daily_report",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "write daily reports like those of sar",
 	Synopsis: "[options]",
 	Doc: `Writes reports about processors, memory, disks, networks and more, with ten-minute averages in each

@@ -19,7 +19,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logger-rewrite",
 	Link:     "pmlogger_rewrite",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "rewrite archives in place by rules",
 	Synopsis: "[options] archive ...",
 	Doc: `Changes archives by rules, like "pcp logrewrite -i", and compresses compressed archives again. An

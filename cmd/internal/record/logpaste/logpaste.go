@@ -21,7 +21,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logpaste",
 	Link:     "pmlogpaste",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "create an archive from a text",
 	Synopsis: "[options] archive",
 	Doc: `Creates an archive with a text as one string value, from standard input or a file, to keep

@@ -16,7 +16,7 @@ import (
 var Command = &cli.Command{
 	Name:     "logpush",
 	Link:     "pmlogpush",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "push an archive to a pmproxy of another host",
 	Synopsis: "[options] archive",
 	Doc: `Sends an archive to a pmproxy, which writes it to a directory of the archive's host. A second push

@@ -43,7 +43,7 @@ import (
 // Command is pcp record.
 var Command = &cli.Command{
 	Name:     "record",
-	Group:    "Archives",
+	Group:    cli.Record,
 	Summary:  "record one or many hosts in one process",
 	Synopsis: "[options] [host ...]",
 	Doc: `

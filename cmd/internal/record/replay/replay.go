@@ -26,7 +26,7 @@ import (
 // Command is pcp replay.
 var Command = &cli.Command{
 	Name:     "replay",
-	Group:    "Archives",
+	Group:    cli.SeePast,
 	Summary:  "run another command on the recent past",
 	Synopsis: "[-INTERVAL | time] [host | archive] [command [arguments]]",
 	Doc: `

@@ -15,7 +15,7 @@ import (
 var Command = &cli.Command{
 	Name:    "buddyinfo",
 	Link:    "pcp-buddyinfo",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show free blocks of memory by size, as in /proc/buddyinfo",
 	Doc: `Prints a row for each zone of memory and node: how many blocks of each size are free, of one page
 (Order0) to 1,024 pages (Order10). For a live host it does so once, for an archive at each interval.

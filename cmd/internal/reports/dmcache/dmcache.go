@@ -33,7 +33,7 @@ func options() []cli.Option {
 var Command = &cli.Command{
 	Name:     "dmcache",
 	Link:     "pcp-dmcache",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show the use of caches of the device mapper",
 	Synopsis: "[options] [device ...]",
 	Doc:      doc,
@@ -51,7 +51,7 @@ var Command = &cli.Command{
 var LVMCommand = &cli.Command{
 	Name:     "lvmcache",
 	Link:     "pcp-lvmcache",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show the use of caches of logical volumes",
 	Synopsis: "[options] [device ...]",
 	Doc:      doc,

@@ -19,7 +19,7 @@ import (
 var Command = &cli.Command{
 	Name:     "dstat",
 	Link:     "pcp-dstat",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show groups of metrics side by side, a line per interval",
 	Synopsis: "[-afv] [options...] [delay [count]]",
 	Doc: `Prints a line of values at each interval, for processors, disks, networks and any other plugin. Each

@@ -17,7 +17,7 @@ import (
 var Command = &cli.Command{
 	Name:    "free",
 	Link:    "pcp-free",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show free and used memory",
 	Doc: `Prints the size of memory and swap space, and the used and free parts: once, or with -s at each
 interval, or -c times. Options of pcp itself (pcp -h HOST free, pcp -a ARCHIVE -S TIME free) select

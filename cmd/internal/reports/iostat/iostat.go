@@ -12,7 +12,7 @@ import (
 var Command = &cli.Command{
 	Name:          "iostat",
 	Link:          "pcp-iostat",
-	Group:         "Metrics",
+	Group:         cli.SeeNow,
 	Summary:       "show requests to disks",
 	Doc:           doc,
 	Examples:      examples,
@@ -26,7 +26,7 @@ var Command = &cli.Command{
 var ClassicCommand = &cli.Command{
 	Name:          "pmiostat",
 	Link:          "pmiostat",
-	Group:         "Metrics",
+	Group:         cli.SeeNow,
 	Summary:       "the same as pcp iostat",
 	Doc:           doc,
 	Examples:      examples,

@@ -15,7 +15,7 @@ import (
 var Command = &cli.Command{
 	Name:    "ipcs",
 	Link:    "pcp-ipcs",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show limits and use of System V message queues, shared memory and semaphores",
 	Doc: `Prints the limits or the use of interprocess communication. Without an option it prints nothing,
 like the C program. Options of pcp itself (pcp -h HOST ipcs -l, pcp -a ARCHIVE -S TIME ipcs -u)

@@ -13,7 +13,7 @@ import (
 var Command = &cli.Command{
 	Name:    "meminfo",
 	Link:    "pcp-meminfo",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show the use of memory, as in /proc/meminfo",
 	Doc: `Prints the lines of /proc/meminfo of a host, once for a live host, and for each sample of an
 archive. Missing values are NA. Options of pcp itself (pcp -h HOST meminfo, pcp -a ARCHIVE -S TIME

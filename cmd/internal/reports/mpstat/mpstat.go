@@ -16,7 +16,7 @@ import (
 var Command = &cli.Command{
 	Name:    "mpstat",
 	Link:    "pcp-mpstat",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show the use of processors and their interrupts",
 	Doc: `Prints at each interval the shares of processor time, of all processors together or of each, and
 with -I the number of interrupts per second: in total, or a column for each hardware or software

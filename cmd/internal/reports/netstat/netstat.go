@@ -15,7 +15,7 @@ import (
 var Command = &cli.Command{
 	Name:    "netstat",
 	Link:    "pcp-netstat",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show counters of network protocols and interfaces",
 	Doc: `Prints the counters of network protocols, like netstat -s, and a table of the interfaces, like
 netstat -i; with --statistics or -i only one of them. For a live host it prints them once, for an

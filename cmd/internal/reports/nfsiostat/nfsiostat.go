@@ -13,7 +13,7 @@ import (
 var Command = &cli.Command{
 	Name:    "nfsiostat",
 	Link:    "pcp-nfsiostat",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show reads and writes of NFS mounts and their times",
 	Doc: `Prints two tables for each mount of NFS: read and write operations and bytes per second, their
 times, and the number of retransmissions and failures. The first report covers the time since the

@@ -15,7 +15,7 @@ import (
 var Command = &cli.Command{
 	Name:    "numastat",
 	Link:    "pcp-numastat",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show the allocation of memory on NUMA nodes",
 	Doc: `Prints for each NUMA node the number of allocated pages by kind. Options of pcp itself (pcp -h HOST
 numastat, pcp -a ARCHIVE -S TIME numastat) select the host and the time.

@@ -19,7 +19,7 @@ import (
 var Command = &cli.Command{
 	Name:    "pidstat",
 	Link:    "pcp-pidstat",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show processor time, memory, stack or states of processes",
 	Doc: `Prints a table of the processes at each interval: the processor time of each since the previous
 table, or with -r page faults and memory, with -k the stack, with -R priority and scheduling policy,

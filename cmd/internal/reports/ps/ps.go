@@ -16,7 +16,7 @@ import (
 var Command = &cli.Command{
 	Name:    "ps",
 	Link:    "pcp-ps",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "list processes",
 	Doc: `Lists the processes of this machine once, after a second in which their use of processors is
 measured; from archives it lists them at each interval. The metrics are those of the agents proc and

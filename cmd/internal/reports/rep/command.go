@@ -18,7 +18,7 @@ var (
 	Command = &cli.Command{
 		Name:     "rep",
 		Link:     "pmrep",
-		Group:    "Metrics",
+		Group:    cli.SeeNow,
 		Summary:  "print metrics in columns or as CSV, or write them to an archive",
 		Synopsis: "[option...] metricspec [...]",
 		Doc: `Prints the values of metrics at each interval, a column for each instance. Arguments are names of
@@ -40,7 +40,7 @@ directory of PCP's configuration; if none exists, a few built-in metricsets are 
 	CSVCommand = &cli.Command{
 		Name:     "2csv",
 		Link:     "pcp2csv",
-		Group:    "Metrics",
+		Group:    cli.Export,
 		Summary:  "export metrics as CSV",
 		Synopsis: "[option...] metricspec [...]",
 		Doc:      `The same as "pcp rep -o csv"; see there.`,

@@ -12,7 +12,7 @@ import (
 var Command = &cli.Command{
 	Name:    "rocestat",
 	Link:    "pcp-rocestat",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show the counters of adapters for RDMA over Ethernet (RoCE)",
 	Doc: `Prints a table of the counters of each adapter, with rates per second in parentheses, and a table of
 the queues of its ports; with --hw_stats or --lane_stats only one of them. The collector must have

@@ -18,7 +18,7 @@ import (
 var Command = &cli.Command{
 	Name:     "shping",
 	Link:     "pcp-shping",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show the response times of services, from the agent shping",
 	Synopsis: "[options] tag...",
 	Doc: `Prints a line at each interval, with two columns for each command of the agent shping: sts_TAG is

@@ -15,7 +15,7 @@ import (
 var Command = &cli.Command{
 	Name:    "slabinfo",
 	Link:    "pcp-slabinfo",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show the slab caches of the kernel, as in /proc/slabinfo",
 	Doc: `Prints a row for each cache of objects of the kernel (slab), once for a live host, and for each
 sample of an archive. Options of pcp itself (pcp -h HOST slabinfo, pcp -a ARCHIVE -S TIME slabinfo)

@@ -18,7 +18,7 @@ import (
 var Command = &cli.Command{
 	Name:    "ss",
 	Link:    "pcp-ss",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "list sockets",
 	Doc: `Lists the sockets of a host once: live, or from an archive at its end or at the time of pcp -S or
 pcp -O. The metrics are those of the agent sockets, whose filter selects sockets. Options of pcp

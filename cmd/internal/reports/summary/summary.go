@@ -17,7 +17,7 @@ import (
 var Command = &cli.Command{
 	Name:     "summary",
 	Link:     "pcp-summary",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "summarize a collector or archive",
 	Synopsis: "[options]",
 	Doc: `Prints a short summary of a collector or an archive: host, hardware and time zone, the version of

@@ -12,7 +12,7 @@ import (
 var Command = &cli.Command{
 	Name:    "tapestat",
 	Link:    "pcp-tapestat",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show requests to tape drives",
 	Doc: `Prints a row for each tape drive at each interval: reads and writes per second, KB read and written
 per second, the shares of time spent in reads, writes and all requests, and the number, in thousands

@@ -13,7 +13,7 @@ import (
 var Command = &cli.Command{
 	Name:    "uptime",
 	Link:    "pcp-uptime",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show the uptime and load of a host",
 	Doc: `Prints in one line the time, the uptime of the host, the number of logged in users, and the load
 averages of one, five and fifteen minutes. Options of pcp itself (pcp -h HOST uptime, pcp -a ARCHIVE

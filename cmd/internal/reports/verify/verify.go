@@ -15,7 +15,7 @@ import (
 var Command = &cli.Command{
 	Name:    "verify",
 	Link:    "pcp-verify",
-	Group:   "Metrics",
+	Group:   cli.Administer,
 	Summary: "check the installation of a collector",
 	Doc: `Checks whether all agents of a collector run, or with -s whether it offers encryption and
 authentication, or with -c whether it supports containers, and prints problems. The exit status is 2

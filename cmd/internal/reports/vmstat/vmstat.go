@@ -11,7 +11,7 @@ import (
 var Command = &cli.Command{
 	Name:     "vmstat",
 	Link:     "pcp-vmstat",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show memory, swap, disks and processors, like vmstat",
 	Synopsis: "[delta [samples]]",
 	Doc: `Prints the output of pmstat -x: a line at each interval, by default every five seconds until it is

@@ -14,7 +14,7 @@ import (
 var Command = &cli.Command{
 	Name:    "zoneinfo",
 	Link:    "pcp-zoneinfo",
-	Group:   "Metrics",
+	Group:   cli.SeeNow,
 	Summary: "show the memory zones of each node, as in /proc/zoneinfo",
 	Doc: `Prints the memory of each node and of each of its zones, in pages of 4 kB: once for a live host, and
 for each sample of an archive. Counters such as numa_hit are divided by 4 like all others, as in the

@@ -34,7 +34,7 @@ import (
 // Command is pcp alerts.
 var Command = &cli.Command{
 	Name:     "alerts",
-	Group:    "Rules",
+	Group:    cli.Alert,
 	Summary:  "list firing alerts; test rules and receivers",
 	Synopsis: "[options] | test [options] rules | check rules | send [options] receiver",
 	Doc: `Lists the rules that are true now, with host, instance, value and start. The list has the rules with

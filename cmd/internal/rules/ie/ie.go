@@ -32,7 +32,7 @@ import (
 var Command = &cli.Command{
 	Name:     "ie",
 	Link:     "pmie",
-	Group:    "Rules",
+	Group:    cli.Alert,
 	Summary:  "evaluate rules over metrics",
 	Synopsis: "[options] [filename ...]",
 	Doc: `Reads rules from files or standard input, and evaluates each at its own interval or that of -t. A

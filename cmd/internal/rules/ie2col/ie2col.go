@@ -21,7 +21,7 @@ import (
 var Command = &cli.Command{
 	Name:     "ie2col",
 	Link:     "pmie2col",
-	Group:    "Rules",
+	Group:    cli.Alert,
 	Summary:  "print values of expressions in columns",
 	Synopsis: "[options]",
 	Doc: `Reads the output of pcp ie -v, and prints a line for each evaluation, with a column for each

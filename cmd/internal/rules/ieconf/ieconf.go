@@ -19,7 +19,7 @@ import (
 var Command = &cli.Command{
 	Name:     "ieconf",
 	Link:     "pmieconf",
-	Group:    "Rules",
+	Group:    cli.Alert,
 	Summary:  "show and change rules, and create a configuration of pmie",
 	Synopsis: "[options] [ command [args...] ]",
 	Doc: `Creates a configuration for pcp ie from rules that have names and variables. Rules can be enabled

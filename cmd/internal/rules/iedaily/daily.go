@@ -25,7 +25,7 @@ import (
 var Command = &cli.Command{
 	Name:     "ie-daily",
 	Link:     "pmie_daily",
-	Group:    "Rules",
+	Group:    cli.Alert,
 	Summary:  "rotate, compress and remove the logs of pmie",
 	Synopsis: "[options]",
 	Doc: `Maintains the logs of the pmie processes in pmie's control files, usually once a day from a timer:

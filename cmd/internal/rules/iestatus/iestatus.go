@@ -23,7 +23,7 @@ import (
 var Command = &cli.Command{
 	Name:     "iestatus",
 	Link:     "pmiestatus",
-	Group:    "Rules",
+	Group:    cli.Alert,
 	Summary:  "show the rules and logs of running pmie processes",
 	Synopsis: "statsfile ...",
 	Doc: `Prints three lines for each file: the file with the rules, the log and the host of the collector of
@@ -39,7 +39,7 @@ a pmie process. Each process has a file in $PCP_TMP_DIR/pmie, whose name is its 
 var DumpCommand = &cli.Command{
 	Name:     "ie-dump-stats",
 	Link:     "pmie_dump_stats",
-	Group:    "Rules",
+	Group:    cli.Alert,
 	Summary:  "show the statistics of running pmie processes",
 	Synopsis: "statsfile ...",
 	Doc: `Prints a line NAME:FIELD=VALUE for each statistic of a pmie process: its files and host, the numbers

@@ -17,7 +17,7 @@ import (
 var Command = &cli.Command{
 	Name:     "atop",
 	Link:     "pcp-atop",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show the activity of a system and its processes",
 	Synopsis: "[-flags] [interval [samples]]",
 	Doc: `Shows the activity since the previous sample of processors, memory, disks and networks, and below

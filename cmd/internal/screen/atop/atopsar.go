@@ -18,7 +18,7 @@ import (
 var SarCommand = &cli.Command{
 	Name:     "atopsar",
 	Link:     "pcp-atopsar",
-	Group:    "Metrics",
+	Group:    cli.SeePast,
 	Summary:  "report the activity of a system by resource",
 	Synopsis: "[-flags] [-r file|date|y...] [-R cnt] [-b date|time] [-e date|time] | [-flags] interval [samples]",
 	Doc: `Prints tables of the use of processors, memory, disks and networks, and of the processes that use

@@ -22,7 +22,7 @@ import (
 // Command is pcp top.
 var Command = &cli.Command{
 	Name:     "top",
-	Group:    "Metrics",
+	Group:    cli.SeeNow,
 	Summary:  "show the activity of a host in the terminal, live or from archives",
 	Synopsis: "[options] [metricname ...]",
 	Doc: `

@@ -14,7 +14,7 @@ import (
 var Command = &cli.Command{
 	Name:     "config",
 	Link:     "pmconfig",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "print settings and features",
 	Synopsis: "[variable ...]",
 	Doc: `Prints the settings from pcp.conf and the environment, or with -L the features of the library.

@@ -18,7 +18,7 @@ import (
 var Command = &cli.Command{
 	Name:     "cpp",
 	Link:     "pmcpp",
-	Group:    "Name space",
+	Group:    cli.WriteAgent,
 	Summary:  "preprocess a name space file",
 	Synopsis: "[-Prs] [-Dname[=value] ...] [-I dir ...] [[infile] outfile]",
 	Doc: `Preprocesses a name space file or a configuration file: includes files, expands macros and evaluates

@@ -14,7 +14,7 @@ import (
 var Command = &cli.Command{
 	Name:     "date",
 	Link:     "pmdate",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "print a date relative to now",
 	Synopsis: "{ +valueS | -valueS } ... format",
 	Doc:      `Prints the date some seconds, minutes, hours, days, months or years before or after now, in a format of strftime.`,

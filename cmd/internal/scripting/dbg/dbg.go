@@ -15,7 +15,7 @@ import (
 var Command = &cli.Command{
 	Name:     "dbg",
 	Link:     "pmdbg",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "explain debug options",
 	Synopsis: "[options] [code ..]",
 	Doc:      `Explains the names and numbers of debug options, which -D takes in all commands.`,

@@ -16,7 +16,7 @@ import (
 var Command = &cli.Command{
 	Name:     "err",
 	Link:     "pmerr",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "translate status codes into messages",
 	Synopsis: "[options] [code]...",
 	Doc: `Translates status codes of PCP, numbers or names such as PM_ERR_TIMEOUT, into messages. Without an

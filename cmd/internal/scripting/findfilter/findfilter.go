@@ -22,7 +22,7 @@ import (
 var Command = &cli.Command{
 	Name:     "find-filter",
 	Link:     "find-filter",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "select files by modification time, to the minute",
 	Synopsis: "[options] <predicate>",
 	Options:  func() []cli.Option { return []cli.Option{cli.Heading("Options"), {Short: 'v', Help: "verbose"}} },

@@ -16,7 +16,7 @@ import (
 var Command = &cli.Command{
 	Name:     "getopt",
 	Link:     "pmgetopt",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "parse the options of a shell script",
 	Synopsis: "[options] -- [progname arguments]",
 	Doc: `Parses the options of a shell script like those of PCP's tools, and prints them in a form that the

@@ -14,7 +14,7 @@ import (
 var Command = &cli.Command{
 	Name:     "hostname",
 	Link:     "pmhostname",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "print the full name of a host",
 	Synopsis: "[hostname]",
 	Doc:      `Prints the full name of a host from the resolver; without an argument, that of this host.`,

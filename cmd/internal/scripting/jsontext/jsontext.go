@@ -21,7 +21,7 @@ const MaxInput = 1 << 30
 var Command = &cli.Command{
 	Name:     "json",
 	Link:     "pmjson",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "check and format JSON",
 	Synopsis: "[options]",
 	Doc: `Reads one JSON value, and prints it with indentation, or with -m without optional white space, or

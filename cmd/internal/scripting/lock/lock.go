@@ -18,7 +18,7 @@ import (
 var Command = &cli.Command{
 	Name:     "lock",
 	Link:     "pmlock",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "create a lock file for a script unless it exists",
 	Synopsis: "[-v,--verbose] file",
 	Doc: `Creates an empty file without any permissions. The exit status is 0 on success, and 1 if the file

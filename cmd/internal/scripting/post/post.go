@@ -22,7 +22,7 @@ import (
 var Command = &cli.Command{
 	Name:     "post",
 	Link:     "pmpost",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "append a message to the NOTICES file",
 	Synopsis: "message",
 	Doc: `Appends a message, with the time and the name of the caller's terminal and user, to the file NOTICES

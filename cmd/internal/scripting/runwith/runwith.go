@@ -12,7 +12,7 @@ import (
 var PythonCommand = &cli.Command{
 	Name:     "python",
 	Link:     "pmpython",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "run the Python configured in pcp.conf",
 	Synopsis: "[argument]...",
 	Doc: `Executes the program in the setting PCP_PYTHON_PROG, or python3 without that setting, with all
@@ -55,7 +55,7 @@ func python(_ context.Context, env *cli.Env) int {
 var SocksCommand = &cli.Command{
 	Name:     "socks",
 	Link:     "pmsocks",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "run a program through a SOCKS proxy",
 	Synopsis: "[path]program [args ...]",
 	Doc: `Runs a program with tsocks, which redirects its connections to a SOCKS proxy by a shared library.
@@ -101,7 +101,7 @@ func isThis(path string) bool {
 var NewlogCommand = &cli.Command{
 	Name:     "newlog",
 	Link:     "pmnewlog",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "report that pmnewlog was replaced by pmlogctl",
 	Synopsis: "",
 	Doc: `Prints a notice, whatever its arguments, and succeeds, like the C implementation since version 6.

@@ -21,7 +21,7 @@ import (
 var Command = &cli.Command{
 	Name:     "signal",
 	Link:     "pmsignal",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "send a signal to processes by number or by name",
 	Synopsis: "[options] PID ... | name ...",
 	Doc: `Sends TERM, or the signal of -s, to processes. They are given by their process IDs; with -a by the

@@ -14,7 +14,7 @@ import (
 var PauseCommand = &cli.Command{
 	Name:     "pause",
 	Link:     "pmpause",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "wait for a signal",
 	Synopsis: "",
 	Doc: `Waits for SIGINT, SIGQUIT or SIGTERM, and then succeeds. Other signals have no effect. As the first

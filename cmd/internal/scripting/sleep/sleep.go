@@ -14,7 +14,7 @@ import (
 var Command = &cli.Command{
 	Name:     "sleep",
 	Link:     "pmsleep",
-	Group:    "Utilities",
+	Group:    cli.Scripts,
 	Summary:  "wait for an interval",
 	Synopsis: "interval",
 	Doc:      `Waits for an interval in PCP's format: a number of seconds, or a number with a unit.`,

@@ -22,7 +22,7 @@ import (
 // Command is pcp passwd.
 var Command = &cli.Command{
 	Name:     "passwd",
-	Group:    "Services",
+	Group:    cli.Administer,
 	Summary:  "manage the accounts of clients of the collector",
 	Synopsis: "[options] add USER | change USER | remove USER | list",
 	Doc: `Manages the file of accounts for clients that log in to the collector with a password. The file has

@@ -37,7 +37,7 @@ import (
 var Command = &cli.Command{
 	Name:     "pmcd",
 	Link:     "pmcd",
-	Group:    "Services",
+	Group:    cli.Administer,
 	Summary:  "run the collector as a daemon",
 	Synopsis: "[options]",
 	Doc: `Starts the collector as a daemon: it reads its configuration, starts the agents in it, and serves

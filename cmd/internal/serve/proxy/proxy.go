@@ -26,7 +26,7 @@ import (
 var Command = &cli.Command{
 	Name:     "proxy",
 	Link:     "pmproxy",
-	Group:    "Services",
+	Group:    cli.Serve,
 	Summary:  "forward clients to collectors; serve metrics, series and a page over HTTP",
 	Synopsis: "[options]",
 	Doc: `Serves clients that cannot reach a collector themselves, on one port for PCP, HTTP and TLS: it

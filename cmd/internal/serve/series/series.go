@@ -23,7 +23,7 @@ import (
 var Command = &cli.Command{
 	Name:     "series",
 	Link:     "pmseries",
-	Group:    "Archives",
+	Group:    cli.Serve,
 	Summary:  "query metrics of many archives, with functions",
 	Synopsis: "[options] [query ... | labels ... | series ... | source ...]",
 	Doc: `Finds metrics of many hosts in directories of archives, as time series with identifiers, and prints

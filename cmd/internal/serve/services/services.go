@@ -30,7 +30,7 @@ import (
 // Command is pcp service.
 var Command = &cli.Command{
 	Name:     "service",
-	Group:    "Services",
+	Group:    cli.Administer,
 	Summary:  "start and stop the daemons without a service manager",
 	Synopsis: "start|stop|restart|status [pmcd|pmlogger]...",
 	Doc: `Starts and stops, like the system's start scripts, the collector and the loggers in pmlogger's

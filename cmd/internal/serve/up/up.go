@@ -45,7 +45,7 @@ import (
 // Command is pcp up.
 var Command = &cli.Command{
 	Name:     "up",
-	Group:    "Services",
+	Group:    cli.Administer,
 	Summary:  "run a collector for this machine until ctrl-C",
 	Synopsis: "[options]",
 	Doc: `

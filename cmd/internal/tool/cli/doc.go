@@ -2,7 +2,7 @@
 // options with PCP's getopt semantics, and the environment it runs in.
 //
 //	var Command = &cli.Command{
-//		Name: "sleep", Link: "pmsleep", Group: "Utilities",
+//		Name: "sleep", Link: "pmsleep", Group: cli.Scripts,
 //		Summary:  "wait for an interval",
 //		Synopsis: "interval",
 //		Options:  []cli.Option{cli.OptVersion, cli.OptHelp},
