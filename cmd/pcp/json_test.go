@@ -108,6 +108,7 @@ func TestJSON(t *testing.T) {
 		"archive verify a damaged",
 		"archive repair cut saved",
 		"agent list",
+		"doctor",
 		"agent test -C simple",
 		"alerts test -a a rules",
 		"PCP_ARCHIVE=machine vmstat",

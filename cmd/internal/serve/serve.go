@@ -2,6 +2,7 @@
 package serve
 
 import (
+	"github.com/go-pcp/pcp/cmd/internal/serve/doctor"
 	"github.com/go-pcp/pcp/cmd/internal/serve/passwd"
 	"github.com/go-pcp/pcp/cmd/internal/serve/pmcd"
 	"github.com/go-pcp/pcp/cmd/internal/serve/proxy"
@@ -20,5 +21,6 @@ func Commands() []*cli.Command {
 		services.Command,
 		passwd.Command,
 		series.Command,
+		doctor.Command,
 	}
 }

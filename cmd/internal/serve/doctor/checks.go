@@ -1,0 +1,75 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A check looks for faults of one kind or a few.
+type check struct {
+	name   string
+	remote bool // also of a collector on another host
+	warns  bool // it finds warnings and notes only
+	run    func(ctx context.Context, s *site) []finding
+}
+
+// checks are made in this order, those of collectors and agents first.
+func checks() []check {
+	return slices.Concat(collectorChecks())
+}
+
+// kinds returns all kinds of faults by their identifiers.
+var kinds = sync.OnceValue(func() map[string]kind {
+	m := make(map[string]kind)
+	for _, k := range faults() {
+		m[k.id] = k
+	}
+	return m
+})
+
+// faults are all kinds of faults, in the order of docs/doctor.md.
+func faults() []kind {
+	return slices.Concat(collectorFaults(), []kind{
+		{"check.unfinished", warning, "A check did not end in time.", "Faults of these kinds are not found. A file system or a name service may hang."},
+	})
+}
+
+// examine makes the checks, each within its limit of time.
+func (s *site) examine(ctx context.Context, quiet bool) []finding {
+	var list []finding
+	for _, c := range checks() {
+		if ctx.Err() != nil {
+			break
+		}
+		if s.host != "" && !c.remote || quiet && c.warns {
+			continue
+		}
+		found := make(chan []finding, 1)
+		within, cancel := context.WithTimeout(ctx, s.each)
+		go func() { found <- c.run(within, s) }()
+		select {
+		case l := <-found:
+			list = append(list, l...)
+		case <-wait(within):
+			if ctx.Err() == nil {
+				list = append(list, unfinished(c.name, s.each))
+			}
+		}
+		cancel()
+	}
+	return list
+}
+
+// wait ends a little later than ctx, so that a check that regards it returns its findings.
+func wait(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	context.AfterFunc(ctx, func() { time.AfterFunc(200*time.Millisecond, func() { close(done) }) })
+	return done
+}
+
+func unfinished(name string, after time.Duration) finding {
+	return finding{id: "check.unfinished", subject: name, text: fmt.Sprintf("the check of %s did not end in %v", name, after), command: "mount"}
+}

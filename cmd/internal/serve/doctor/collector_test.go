@@ -1,0 +1,107 @@
+package doctor
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/internal/testing/oracle"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+const bareConf = "pmcd 2 dso pmcd_init /usr/lib/pmda_pmcd.so\n"
+
+// TestCollector stages faults of collectors.
+func TestCollector(t *testing.T) {
+	t.Parallel()
+	testStaged(t, []staged{
+		{"collector.unreachable", func(*stage) {}, "no collector answers on this machine (socket"},
+		{"collector.hangs", func(g *stage) {
+			g.listen(func(net.Conn) {})
+			g.host = "localhost:" + g.vars["PMCD_PORT"]
+		}, "accepts connections but does not answer within"},
+		{"collector.broken", func(g *stage) {
+			g.host = "localhost:" + g.vars["PMCD_PORT"]
+			g.listen(func(c net.Conn) { io.WriteString(c, "HTTP/1.0 400 Bad Request\r\n\r\n"); c.Close() })
+		}, "does not answer as a collector"},
+		{"collector.foreign", func(g *stage) { g.listen(func(net.Conn) {}) }, "in use by the program doctor.test"},
+		{"collector.refuses", func(g *stage) { g.pmcd(bareConf + "[access]\ndisallow \"*\" : all;\n") }, "does not admit this client"},
+		{"collector.full", func(g *stage) {
+			g.pmcd(bareConf + "[access]\nallow \"*\" : maximum 1 connections;\n")
+			g.host = "localhost:" + g.vars["PMCD_PORT"]
+			c, err := pmapi.Dial(context.Background(), g.host)
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			g.t.Cleanup(func() { c.Close() })
+		}, "as many clients as"},
+		{"collector.address", func(g *stage) { g.vars["PMCD_HOST"] = "no-such-host.invalid"; g.host = "no-such-host.invalid" }, "no-such-host"},
+		{"collector.socket-rights", func(g *stage) {
+			g.pmcd(bareConf)
+			if err := os.Chmod(g.path("run/pmcd.socket"), 0o700); err != nil {
+				g.t.Fatal(err)
+			}
+		}, "permissions 0700"},
+		{"collector.version", func(g *stage) {
+			g.up("--no-record", "--no-web")
+			g.site = func(s *site) { e := *s.env; e.Version = "99.9"; s.env = &e }
+		}, "the installed program version 99.9"},
+		{"collector.two", func(g *stage) {
+			g.pmcd(bareConf)
+			port, socket := g.vars["PMCD_PORT"], g.vars["PMCD_SOCKET"]
+			g.vars["PMCD_PORT"] = freePort(g)
+			g.up("--no-record", "--no-web")
+			g.vars["PMCD_PORT"] = port
+			_ = socket
+		}, "two collectors run"},
+	})
+}
+
+func freePort(g *stage) string { return strconv.Itoa(oracle.FreePort(g.t)) }
+
+// TestSound requires that sound machines have no finding, and that --quiet is fast and silent.
+func TestSound(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(*stage){
+		"up":   func(g *stage) { g.up() },
+		"pmcd": func(g *stage) { g.pmcd(bareConf) },
+		"c":    soundC,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newStage(t)
+			start(g)
+			if found := g.examine(); len(found) > 0 {
+				t.Errorf("found on a sound machine:\n%s", show(found))
+			}
+			best := time.Hour
+			for range 3 {
+				out := new(strings.Builder)
+				begin := time.Now()
+				if status := Command.Run(context.Background(), g.env(out, "--quiet")); status != 0 || out.Len() > 0 {
+					t.Errorf("--quiet: status %d, output %q", status, out)
+				}
+				best = min(best, time.Since(begin))
+			}
+			t.Logf("--quiet takes %v", best)
+			if best > time.Second { // 100 ms on a machine with nothing else to do
+				t.Errorf("--quiet takes %v", best)
+			}
+		})
+	}
+}
+
+// soundC is a collector of C PCP, with its own agents.
+func soundC(g *stage) {
+	oracle.Require(g.t)
+	d := oracle.StartPMCD(g.t, oracle.Config{Agents: []string{"pmcd", "linux", "simple"}})
+	for _, v := range d.Env {
+		name, value, _ := strings.Cut(v, "=")
+		g.vars[name] = value
+	}
+}
