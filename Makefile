@@ -15,7 +15,7 @@ PREFIX  ?= /usr/local
 BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv trace/bridge/oteltrace
 NESTED  := cmd/bench/mmv cmd/bench/openmetrics $(BRIDGES) cmd/internal/web/build cmd/pcp2arrow cmd/internal/prom/promtest cmd/internal/exchange/otlp/otlptest
 
-.PHONY: release-check help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
+.PHONY: release release-check help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -72,6 +72,13 @@ cross-darwin:
 
 cross-windows:
 	GOOS=windows $(GO) vet . ./config ./wire ./pmns/... ./archive/... ./mmv ./pmapi ./options ./getopt ./pmda/...
+
+# DIRTY=1 takes files that are not committed too, to try packages. ARCH=amd64 and FORMATS=deb make only these.
+OUT      ?= dist
+REVISION ?= 1
+release:            ## VERSION=X.Y.Z: archives and packages for amd64 and arm64 in OUT=dist; docs/releasing.md
+	@GOWORK=off $(GO) -C tools build -o $(BIN)/release ./release
+	@GO='$(GO)' $(BIN)/release -version '$(VERSION)' -revision '$(REVISION)' -out '$(OUT)' $(if $(DIRTY),-dirty) $(if $(ARCH),-arch '$(ARCH)') $(if $(FORMATS),-formats '$(FORMATS)')
 
 release-check:      ## build the program against the library as a module with a version, as its users will
 	$(GO) run ./scripts/releasecheck

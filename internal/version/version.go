@@ -13,6 +13,10 @@ import (
 // next one. Scripts compare it, so it is three numbers and nothing else.
 const Number = "0.1.0"
 
+// commit is the commit of a release, which its linker sets: the go command knows that of a
+// checkout only.
+var commit string
+
 // String returns the version of this program: the release that "go install"
 // built it from if there is one, else Number.
 func String() string {
@@ -43,12 +47,12 @@ func release(module string) string {
 // Details returns one line about how this program was built: the commit, if it
 // was built in a checkout, the Go release and the system.
 func Details() string {
-	commit, changed := "", ""
+	commit, changed := describe(commit), ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
-				commit = "commit " + s.Value[:min(len(s.Value), 12)]
+				commit = describe(s.Value)
 			case "vcs.modified":
 				if s.Value == "true" {
 					changed = " with changes"
@@ -61,4 +65,12 @@ func Details() string {
 		return where
 	}
 	return commit + changed + ", " + where
+}
+
+// describe returns the words for a commit, "" if it is not known.
+func describe(commit string) string {
+	if commit == "" {
+		return ""
+	}
+	return "commit " + commit[:min(len(commit), 12)]
 }

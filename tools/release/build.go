@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// make builds the programs and makes all files of the release.
+func (r *release) make(ctx context.Context) error {
+	host, err := r.host(ctx)
+	if err != nil {
+		return err
+	}
+	usr, err := r.stage(ctx, host, "/usr")
+	if err != nil {
+		return err
+	}
+	local, err := r.stage(ctx, host, "/usr/local")
+	if err != nil {
+		return err
+	}
+	for _, arch := range r.arches {
+		program, err := r.program(ctx, arch)
+		if err != nil {
+			return err
+		}
+		in := input{
+			arch: arch, program: program, stage: r.staged("/usr"),
+			usr: usr.withProgram("/usr/bin/pcp", program), local: local.withProgram("/usr/local/bin/pcp", program),
+		}
+		for _, f := range formats {
+			if !slices.Contains(r.formats, f.name) {
+				continue
+			}
+			if err := f.make(ctx, r, in); err != nil {
+				return fmt.Errorf("%s for %s: %w", f.name, arch, err)
+			}
+		}
+	}
+	return nil
+}
+
+// An input is what the files for one architecture are made of.
+type input struct {
+	arch       string // in Go's words
+	usr, local tree   // the installed files, with the program of the architecture
+	program    string // its path
+	stage      string // the directory above usr, where the program is that of this machine
+}
+
+// A format is a kind of file.
+type format struct {
+	name string
+	make func(ctx context.Context, r *release, in input) error
+}
+
+// formats are all formats, in the order of the table of files.
+var formats = []format{
+	{"tar.gz", makeTar},
+	{"deb", makePackages("deb")},
+	{"rpm", makePackages("rpm")},
+	{"apk", makePackages("apk")},
+	{"archlinux", makePackages("archlinux")},
+}
+
+func formatNames() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// host returns the path of a program for this machine, which lists the links and writes the manual pages.
+func (r *release) host(ctx context.Context) (string, error) {
+	if runtime.GOOS == "linux" && slices.Contains(r.arches, runtime.GOARCH) {
+		return r.program(ctx, runtime.GOARCH)
+	}
+	return r.build(ctx, runtime.GOOS, runtime.GOARCH)
+}
+
+// program returns the path of the program for an architecture, which it builds once.
+func (r *release) program(ctx context.Context, arch string) (string, error) {
+	return r.build(ctx, "linux", arch)
+}
+
+func (r *release) build(ctx context.Context, goos, arch string) (string, error) {
+	path := filepath.Join(r.work, goos+"-"+arch, "pcp")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	gocmd := os.Getenv("GO")
+	if gocmd == "" {
+		gocmd = "go"
+	}
+	flags := "-s -w -buildid= -X github.com/go-pcp/pcp/internal/version.commit=" + r.source.commit
+	cmd := exec.CommandContext(ctx, gocmd, "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", path, "./cmd/pcp")
+	// Variables that change the program are set, whatever they are in this environment.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=", "GOFIPS140=off")
+	start := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the program for %s/%s: %w\n%s", goos, arch, err, strings.TrimSpace(string(out)))
+	}
+	fmt.Fprintf(os.Stderr, "release: built the program for %s/%s in %v\n", goos, arch, time.Since(start).Round(100*time.Millisecond))
+	return path, nil
+}

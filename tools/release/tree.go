@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// An entry is an installed file, directory or link.
+type entry struct {
+	path   string // absolute, with slashes
+	mode   fs.FileMode
+	source string // of a file, its contents on this machine
+	link   string // of a link, its target
+}
+
+// A tree has the installed entries in the order of their paths.
+type tree []entry
+
+// stage installs below a prefix, with the script that make install runs, and returns what it installed.
+func (r *release) stage(ctx context.Context, host, prefix string) (tree, error) {
+	dest := r.staged(prefix)
+	cmd := exec.CommandContext(ctx, "scripts/install", "install")
+	cmd.Env = append(os.Environ(), "BIN="+host, "DESTDIR="+dest, "PREFIX="+prefix)
+	// Directories have these variables of their own, which a releaser may have set for make install.
+	for _, name := range []string{"BINDIR", "DATADIR", "MANDIR", "BASHDIR", "ZSHDIR", "FISHDIR", "UNITDIR", "USERUNITDIR", "SYSUSERSDIR", "TMPFILESDIR", "EXAMPLEDIR", "DOCDIR"} {
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("scripts/install: %w\n%s", err, strings.TrimSpace(string(out)))
+	}
+	return walk(dest)
+}
+
+// staged returns the directory below which the files for a prefix are installed.
+func (r *release) staged(prefix string) string {
+	return filepath.Join(r.work, "stage", strings.ReplaceAll(strings.Trim(prefix, "/"), "/", "-"))
+}
+
+// walk returns what is below a directory.
+func walk(root string) (tree, error) {
+	var t tree
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		e := entry{path: filepath.ToSlash(strings.TrimPrefix(path, root)), mode: info.Mode()}
+		switch {
+		case info.Mode().IsRegular():
+			e.source = path
+		case info.Mode()&fs.ModeSymlink != 0:
+			if e.link, err = os.Readlink(path); err != nil {
+				return err
+			}
+		case !info.IsDir():
+			return fmt.Errorf("%s is neither a file, a directory nor a link", path)
+		}
+		t = append(t, e)
+		return nil
+	})
+	slices.SortFunc(t, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
+	return t, err
+}
+
+// withProgram returns a copy of the tree with other contents of one file.
+func (t tree) withProgram(path, source string) tree {
+	t = slices.Clone(t)
+	for i := range t {
+		if t[i].path == path {
+			t[i].source = source
+		}
+	}
+	return t
+}
