@@ -40,7 +40,7 @@ func TestInstall(t *testing.T) {
 		"lib/systemd/system/pcp-pmie.service", "lib/systemd/system/pcp-pmie-check.timer", "lib/systemd/system/pcp-pmie-daily.timer",
 		"lib/systemd/system/pcp-pmproxy.service",
 		"lib/systemd/user/pcp-up.service", "lib/sysusers.d/pcp.conf",
-		"share/doc/pcp/examples/pmcd.conf", "share/doc/pcp/examples/tls.conf", "share/doc/pcp/examples/pmproxy.conf",
+		"share/doc/pcp/examples/capabilities/proc.conf", "share/doc/pcp/examples/pmcd.conf", "share/doc/pcp/examples/tls.conf", "share/doc/pcp/examples/pmproxy.conf",
 	} {
 		b, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
