@@ -142,7 +142,7 @@ func (r *release) compressed(source string) (string, error) {
 // patterns select files by their paths.
 type patterns []string
 
-// readPatterns reads a file of patterns, one a line; # begins a comment. A missing file has none.
+// readPatterns reads a file of patterns, one a line; # begins a comment. A missing file is empty.
 func readPatterns(file string) (patterns, error) {
 	f, err := os.Open(file)
 	if os.IsNotExist(err) {

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// makeTar makes an archive of a directory pcp-VERSION-linux-ARCH that has what belongs below /usr/local.
+// makeTar makes an archive of a directory pcp-VERSION-linux-ARCH that has the files below /usr/local.
 func makeTar(_ context.Context, r *release, in input) error {
 	top := "pcp-" + r.version + "-linux-" + in.arch
 	return r.write(top+".tar.gz", "any Linux system", func(w io.Writer) error {

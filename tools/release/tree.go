@@ -23,7 +23,7 @@ type entry struct {
 // A tree has the installed entries in the order of their paths.
 type tree []entry
 
-// stage installs below a prefix, with the script that make install runs, and returns what it installed.
+// stage installs below a prefix, with the script of make install, and returns the installed entries.
 func (r *release) stage(ctx context.Context, host, prefix string) (tree, error) {
 	dest := r.staged(prefix)
 	cmd := exec.CommandContext(ctx, "scripts/install", "install")
@@ -43,7 +43,7 @@ func (r *release) staged(prefix string) string {
 	return filepath.Join(r.work, "stage", strings.ReplaceAll(strings.Trim(prefix, "/"), "/", "-"))
 }
 
-// walk returns what is below a directory.
+// walk returns the entries below a directory.
 func walk(root string) (tree, error) {
 	var t tree
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
