@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -50,6 +51,7 @@ type stream struct {
 	path   string // of the file with the state
 	settle time.Duration
 	poll   time.Duration
+	loses  time.Duration // what the constant unsettled has, unless in tests
 	now    func() time.Time
 	early  bool            // samples wait for their time; reported once
 	drain  <-chan struct{} // closed when nothing more is recorded
@@ -72,6 +74,9 @@ type stream struct {
 	took     bool            // parts of this one
 	bad      map[string]bool // series that were refused alone
 	archives []found
+
+	left atomic.Bool // nothing is recorded in the directory
+	done atomic.Bool // and the server has everything
 
 	mu  sync.Mutex
 	lag time.Time // time of the last sample sent, if more wait
@@ -126,6 +131,9 @@ func (s *stream) load() error {
 	}
 	s.doubt = true // a state that was lost
 	s.acks = []ack{{time.Time{}, s.at}}
+	if err == nil {
+		s.save() // if nothing can be sent until the recorder ends, the next one sends the same archives
+	}
 	return err
 }
 
@@ -142,7 +150,7 @@ func (s *stream) save() {
 
 // safe returns the place up to which the server does not lose samples.
 func (s *stream) safe() place {
-	for len(s.acks) > 1 && time.Since(s.acks[1].time) > unsettled {
+	for len(s.acks) > 1 && time.Since(s.acks[1].time) > s.loses {
 		s.acks = s.acks[1:]
 	}
 	return s.acks[0].at
@@ -212,6 +220,32 @@ func (s *stream) look() (cur, next *found, err error) {
 	return cur, next, nil
 }
 
+// settled reports whether the server accepted everything so long ago that it does not lose it, and still has it. A server that lacks it although
+// it was sent twice does not keep samples of that age. All that it may have lost since from is sent again.
+func (s *stream) settled(ctx context.Context, m *markers, from place) (bool, error) {
+	if s.safe(); len(s.acks) > 1 {
+		return false, nil
+	}
+	if s.n.isBlind() {
+		return true, nil
+	}
+	if s.checked.Sub(s.acks[0].time) > s.loses && time.Since(s.checked) < s.loses {
+		return false, nil // it was asked, and lacked something
+	}
+	s.checked = time.Now()
+	sent, ok, err := s.marker(ctx, m)
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := s.compare(sent); err != nil {
+		if errors.Is(err, errBack) && from.compare(s.at) < 0 {
+			err = s.back(from) // to the end of an earlier archive
+		}
+		return false, err
+	}
+	return sent >= s.at.Sent || s.denials > 1, nil
+}
+
 // gone reports that an archive was removed before all of it was sent.
 func (s *stream) gone(base string, sent int64) {
 	s.n.missed()
@@ -228,6 +262,9 @@ func (s *stream) next(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if cur != nil || next != nil {
+		s.done.Store(false)
+	}
 	if cur == nil {
 		if s.at.Base != "" && !s.at.Whole {
 			if s.at.compare(s.careful) >= 0 {
@@ -241,6 +278,8 @@ func (s *stream) next(ctx context.Context) error {
 				return errDrained
 			default:
 			}
+			s.safe()
+			s.done.Store(s.left.Load() && len(s.acks) == 1)
 			return pauseOr(ctx, s.poll*lookEvery, s.drain)
 		}
 		s.at = place{Base: next.base, Started: next.started, Sent: noTime}
@@ -308,7 +347,8 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 		}
 	}
 	var known, seen tail
-	polls, closing, mark, last := 0, false, false, false
+	var from *place // what was not settled when the archive had ended
+	polls, closing, mark, last, settled := 0, false, false, false, false
 	r := newReader(a, start, pcp.Timestamp{Sec: math.MaxInt64}, false, position{sent: s.at.Sent, end: noTime}, func(w *window) (*window, error) {
 		return w, s.window(ctx, &marks, w)
 	})
@@ -344,10 +384,22 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 				if err != nil {
 					return false, err
 				}
-				if next != nil {
-					if w, err := archive.Written(a.Path()); !w && err == nil {
+				if next != nil || s.left.Load() && !drained {
+					w, err := archive.Written(a.Path())
+					switch {
+					case w || err != nil:
+					case next != nil:
 						closing = true
 						mark = next.started/1000-s.at.Sent < closeGap.Milliseconds()
+					case now == measure(a): // it has ended, and all of it was read
+						if from == nil {
+							p := s.safe()
+							from = &p
+						}
+						if settled, err = s.settled(ctx, &marks, *from); err != nil {
+							return false, err
+						}
+						closing = settled
 					}
 				}
 				if drained && !closing {
@@ -391,6 +443,10 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 	p := s.at
 	p.Whole = true
 	s.moved(p)
+	if settled {
+		s.acks = []ack{{time.Time{}, p}}
+		s.save()
+	}
 	return nil
 }
 

@@ -34,8 +34,10 @@ type Config struct {
 	Event func(text string, err error)
 	// Settle and Poll replace the defaults in tests, if not 0.
 	Settle, Poll time.Duration
-	delays       pacing.Backoff
-	now          func() time.Time
+	// Unsettled is the time in which a server may lose samples that it has accepted, if not 0; for tests.
+	Unsettled time.Duration
+	delays    pacing.Backoff
+	now       func() time.Time
 }
 
 // A Recorder sends the archives of directories to all targets while they are recorded. The archives are its queue: it has a position in them
@@ -64,6 +66,9 @@ func NewRecorder(cfg Config) *Recorder {
 	}
 	if r.cfg.Poll == 0 {
 		r.cfg.Poll = pollEvery
+	}
+	if r.cfg.Unsettled == 0 {
+		r.cfg.Unsettled = unsettled
 	}
 	if r.cfg.now == nil {
 		r.cfg.now = time.Now
@@ -113,12 +118,39 @@ func (r *Recorder) Set(list []Dir) {
 		for _, n := range r.nodes {
 			s := &stream{
 				n: n, name: d.Name, dir: directory{path: d.Path, host: d.Host}, path: filepath.Join(d.Path, stateName(n, d)),
-				settle: r.cfg.Settle, poll: r.cfg.Poll, now: r.cfg.now, drain: drain, hopeful: true, bad: make(map[string]bool),
+				settle: r.cfg.Settle, poll: r.cfg.Poll, loses: r.cfg.Unsettled, now: r.cfg.now, drain: drain, hopeful: true, bad: make(map[string]bool),
 			}
 			r.streams[d] = append(r.streams[d], s)
 			r.wg.Go(func() { s.keep(ctx) })
 		}
 	}
+}
+
+// Leave sets which of the directories of Set are left: nothing is recorded there for now. Their archives are sent to their end.
+func (r *Recorder) Leave(list []Dir) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for d, streams := range r.streams {
+		left := slices.Contains(list, d)
+		for _, s := range streams {
+			if !left {
+				s.done.Store(false)
+			}
+			s.left.Store(left)
+		}
+	}
+}
+
+// Done reports whether all servers have all samples of a directory that was left, for so long that they do not lose them.
+func (r *Recorder) Done(d Dir) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.streams[d] {
+		if !s.left.Load() || !s.done.Load() {
+			return false
+		}
+	}
+	return r.stops[d] != nil
 }
 
 // stateName returns the name of the file with the position of a server. Another address is another server.
@@ -146,7 +178,9 @@ func (s *stream) keep(ctx context.Context) {
 		if last || ctx.Err() != nil {
 			return
 		}
-		if !said && !errors.Is(err, fs.ErrNotExist) { // a directory is made when the host is found
+		if errors.Is(err, fs.ErrNotExist) { // a directory is made when the host is found
+			s.done.Store(s.left.Load())
+		} else if !said {
 			said = true
 			s.n.event(s.name+": nothing is sent yet", err)
 		}
