@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ type crowd struct {
 	s     *site
 	port  int
 	hosts []int
+	at    string // directory of the archives that are checked, if not those of the recorder
 
 	mu     sync.Mutex
 	served map[int][]time.Time
@@ -73,6 +75,9 @@ func newCrowd(s *site, clock func(int) time.Duration) *crowd {
 
 // dir is where a host is recorded: those of the other network are on a file system that is never broken.
 func (c *crowd) dir(host int) string {
+	if c.at != "" {
+		return c.at
+	}
 	if host >= away {
 		return filepath.Join(c.s.conf, "other", hosts.Name(host))
 	}
@@ -262,6 +267,104 @@ func TestFullForSome(t *testing.T) {
 		return at.After(full) && at.Before(empty.Add(time.Second))
 	})
 	t.Logf("full for %v: %d samples of the other hosts, at most %v from one to the next; %d of those without space, and %d dropped", empty.Sub(full).Round(time.Millisecond), n, gap.Round(time.Millisecond), m, lost)
+}
+
+// TestFullShipped fills the file system of a recorder that stores its archives elsewhere: those that are stored are removed here, the oldest
+// first, so that recording continues, also after a kill without space for another archive. None is removed before it is stored.
+func TestFullShipped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	s.mount(16 << 20)
+	c := newCrowd(s, nil)
+	c.hosts = c.hosts[:1]
+	store := filepath.Join(s.conf, "store", hosts.Name(0))
+	start := func() *process {
+		list := fmt.Sprintf("%v:%d name=%s\n", hosts.Address(0), c.port, hosts.Name(0))
+		p := s.start(nil, "pcp", "record", "-c", s.write("log.conf", "log mandatory on 50 msec { sim }\n"), "-d", s.archives(), "-f", s.write("hosts", list),
+			"--ship", filepath.Dir(store), "--lifecycle", "off")
+		c.await(p, "the host is recorded", c.hosts, time.Now())
+		return p
+	}
+	count := func(dir string) int {
+		list, err := filepath.Glob(filepath.Join(dir, "*.meta*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	var stops []time.Time
+	for range 3 {
+		p := start()
+		stops = append(stops, time.Now())
+		p.stop()
+	}
+	if here, there := count(c.dir(0)), count(store); here != 3 || there != 3 {
+		t.Fatalf("%d archives are here, and %d are stored", here, there)
+	}
+	p := start()
+	s.fill()
+	full := time.Now()
+	p.await("an archive is removed", func() error {
+		if n := count(c.dir(0)); n > 3 {
+			return fmt.Errorf("%d archives", n)
+		}
+		return nil
+	})
+	c.await(p, "the host is recorded", c.hosts, time.Now())
+	removed := time.Now()
+	s.fill()
+	p.kill()
+	s.fill()
+	p = start()
+	p.await("an archive begins, and others are removed", func() error {
+		if n := count(c.dir(0)); n > 3 {
+			return fmt.Errorf("%d archives", n)
+		}
+		return nil
+	})
+	c.await(p, "the host is recorded again", c.hosts, time.Now())
+	again := time.Now()
+	s.empty()
+	p.stop()
+	if n := strings.Count(p.out.String(), "had not been shipped"); n > 0 {
+		t.Errorf("%d archives were removed before they were stored", n)
+	}
+	here := count(c.dir(0))
+	all := filepath.Join(s.conf, "all") // those that are stored, and the others
+	if err := os.Mkdir(all, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{c.dir(0), store} {
+		list, err := filepath.Glob(filepath.Join(from, "*.*.*.*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range list {
+			b, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(all, filepath.Base(path)), b, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.at = all
+	dropped, ended := 0, 0
+	n, _ := c.worst(c.hosts, func(at time.Time) bool {
+		if slices.ContainsFunc(stops, func(stop time.Time) bool { return at.Sub(stop).Abs() < time.Second }) && ended < len(stops) {
+			ended++
+			return true // an answer to a recorder that ends
+		}
+		dropped++
+		return at.After(full) && at.Before(again) // in memory, when it was killed or had no archive
+	})
+	times, _ := c.samples(0)
+	if !slices.ContainsFunc(times, func(at time.Time) bool { return at.After(full) && at.Before(removed) }) {
+		t.Error("no sample was written from the time without space")
+	}
+	t.Logf("full for %v: %d of %d archives are left here, %d are stored; %d samples are recorded, %d were in memory when it was killed, or were answered before there was space",
+		again.Sub(full).Round(time.Millisecond), here, count(all), count(store), n, dropped)
 }
 
 // TestKilledWithHosts kills a recorder of several hosts: each sample that it had written is in an archive once.

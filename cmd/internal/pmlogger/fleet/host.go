@@ -36,7 +36,7 @@ type host struct {
 
 	mu       sync.Mutex
 	j        *janitor.Janitor // during recording
-	fullSaid bool             // reported since the last successful sample
+	fullSaid time.Time        // when a full file system was reported
 	s        Status
 	base     int64         // bytes of earlier archives
 	told     bool          // the daily size was reported
@@ -67,6 +67,9 @@ func (h *host) run(ctx context.Context, wait time.Duration) {
 			failures = 0
 		}
 		failures++
+		if archive.NoSpace(err) {
+			h.makeRoom(ctx)
+		}
 		wait = h.f.backoff.After(failures)
 		h.failed(err, wait, failures == 1)
 	}
@@ -121,9 +124,8 @@ func (h *host) recordTo(ctx context.Context, r *pmlogger.Recorder) error {
 	if h.f.cfg.Janitor == nil {
 		return r.Run(ctx)
 	}
-	cfg := *h.f.cfg.Janitor
-	cfg.Dir, cfg.Recorder, cfg.Zone, cfg.Rotated = h.Dir, r, h.f.cfg.Location, h.rotated
-	cfg.Log = slog.New(slog.NewTextHandler(&hostLog{path: filepath.Join(h.Dir, "pmlogger.log")}, nil))
+	cfg := h.janitor()
+	cfg.Recorder, cfg.Rotated = r, h.rotated
 	if suffix := h.f.cfg.Suffix; suffix != "" {
 		cfg.Name = "%Y%m%d.%H.%M" + strings.ReplaceAll(suffix, "%", "%%")
 	}
@@ -153,14 +155,39 @@ func (h *host) recordTo(ctx context.Context, r *pmlogger.Recorder) error {
 	return err
 }
 
+// janitor returns the configuration of a janitor without a recorder.
+func (h *host) janitor() janitor.Config {
+	cfg := *h.f.cfg.Janitor
+	cfg.Dir, cfg.Zone = h.Dir, h.f.cfg.Location
+	cfg.Log = slog.New(slog.NewTextHandler(&hostLog{path: filepath.Join(h.Dir, "pmlogger.log")}, nil))
+	return cfg
+}
+
+// makeRoom removes an archive, if one may be removed, when there is no space to begin one.
+func (h *host) makeRoom(ctx context.Context) {
+	if h.f.cfg.Janitor == nil {
+		return
+	}
+	cfg := h.janitor()
+	cfg.Daily, cfg.RotateBytes = false, 0
+	if j, err := janitor.New(cfg); err == nil {
+		j.MakeRoom(ctx)
+	}
+}
+
+// fullEvery is the shortest time between reports of a full file system. Samples are accepted meanwhile, into memory.
+const fullEvery = time.Minute
+
 // full makes the janitor free space. It is called by the recorder.
 func (h *host) full(err error) {
 	h.mu.Lock()
 	j := h.j
 	h.s.Errors++
 	h.s.Err, h.s.ErrTime = err, time.Now()
-	said := h.fullSaid
-	h.fullSaid = true
+	said := time.Since(h.fullSaid) < fullEvery
+	if !said {
+		h.fullSaid = time.Now()
+	}
 	h.mu.Unlock()
 	if j != nil {
 		j.Full(err)

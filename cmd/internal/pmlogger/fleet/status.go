@@ -108,9 +108,6 @@ func (h *host) sampled(s pmlogger.Sample) {
 		h.s.MaxLag = max(h.s.MaxLag, lag)
 	}
 	h.s.Bytes = s.Bytes
-	if s.Err == nil && s.Records > 0 {
-		h.fullSaid = false
-	}
 	clock := ""
 	if s.Records > 0 {
 		h.s.Clock = ahead(s.Clock.Time(), s.Due, s.Done)

@@ -24,9 +24,14 @@ type Policy struct {
 	// their last change: 0 means no limit, a negative time at once.
 	Shipped     func(*Archive) bool
 	KeepShipped time.Duration
+	// Ready, if not nil, reports whether Shipped knows the archives of a directory. Until then none is removed there, as those with a
+	// copy are not known.
+	Ready func(dir string) bool
 	// Dropped is called for each archive that is removed although it has no copy, if Shipped is not nil.
 	Dropped func(*Archive)
 }
+
+func (p *Policy) ready(dir string) bool { return p.Ready == nil || p.Ready(dir) }
 
 // A candidate is an archive that may be removed.
 type candidate struct {
@@ -75,6 +80,9 @@ func Cull(dir string, p Policy, now time.Time, written func(*Archive) bool) (rem
 		have[filepath.Base(a.Base)] = true
 	}
 	orphans(dir, have)
+	if !p.ready(dir) {
+		return nil, nil
+	}
 	var errs []error
 	cull := func(excess bool) {
 		for _, c := range p.candidates(list, written) {

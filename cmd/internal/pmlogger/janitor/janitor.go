@@ -41,8 +41,8 @@ type Config struct {
 	// CompressAfter is the minimum age of a file to be compressed, since its last change.
 	CompressAfter time.Duration
 
-	// Policy selects the archives to remove. When the file system is full, MakeRoom
-	// also removes the oldest archive if the policy keeps it.
+	// Policy selects the archives to remove. When the file system is full, the oldest archive with
+	// a copy in object storage is removed although the policy keeps it. With MakeRoom, if there is none, the oldest one is.
 	Policy   Policy
 	MakeRoom bool
 
@@ -124,11 +124,15 @@ func (j *Janitor) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-j.full:
+			wait := min(j.cfg.Interval, 5*time.Second)
+			if !j.cfg.Policy.ready(j.cfg.Dir) {
+				wait = min(wait, 500*time.Millisecond)
+			}
 			j.locked(func() { j.makeRoom(ctx) })
 			select { // the recorder signals with each sample: once in a while is enough
 			case <-ctx.Done():
 				return context.Cause(ctx)
-			case <-time.After(min(j.cfg.Interval, 5*time.Second)):
+			case <-time.After(wait):
 			}
 			continue
 		case <-timer.C:
@@ -370,14 +374,18 @@ func (j *Janitor) compress(ctx context.Context) {
 	}
 }
 
+// MakeRoom removes archives because the file system is full, for a caller that does not call Run.
+func (j *Janitor) MakeRoom(ctx context.Context) {
+	j.locked(func() { j.makeRoom(ctx) })
+}
+
 // makeRoom removes archives when the file system is full.
 func (j *Janitor) makeRoom(ctx context.Context) {
 	if len(j.cull(ctx, j.cfg.Policy)) > 0 {
 		return
 	}
-	if !j.cfg.MakeRoom {
-		j.complain("full", fmt.Errorf("%s: the file system is full, and no archive is to be removed", j.cfg.Dir))
-		return
+	if !j.cfg.Policy.ready(j.cfg.Dir) {
+		return // soon
 	}
 	list, err := List(j.cfg.Dir)
 	if err != nil {
@@ -385,11 +393,22 @@ func (j *Janitor) makeRoom(ctx context.Context) {
 		return
 	}
 	for _, c := range j.cfg.Policy.candidates(list, j.written(ctx)) {
+		if !c.shipped && !j.cfg.MakeRoom {
+			continue
+		}
 		if err := j.cfg.Policy.remove(c); err != nil {
 			j.complain("full", err)
 			continue
 		}
-		j.cfg.Log.Warn("the file system is full: the oldest archive was removed", "archive", c.Base, "bytes", c.Size)
+		text := "the file system is full: the oldest archive was removed"
+		if c.shipped {
+			text = "the file system is full: the oldest archive that is stored elsewhere was removed"
+		}
+		j.cfg.Log.Warn(text, "archive", c.Base, "bytes", c.Size)
+		return
+	}
+	if !j.cfg.MakeRoom {
+		j.complain("full", fmt.Errorf("%s: the file system is full, and no archive is to be removed", j.cfg.Dir))
 		return
 	}
 	j.complain("full", fmt.Errorf("%s: the file system is full, and there is no archive to remove", j.cfg.Dir))

@@ -530,3 +530,53 @@ func TestClockSet(t *testing.T) {
 		t.Errorf("after a step back the next archive begins at %v, want %v", j.next, want)
 	}
 }
+
+// TestMakeRoom frees space on a full file system: only archives with a copy are removed, one at a time and the oldest first, and none before it
+// is known which have one.
+func TestMakeRoom(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 4 {
+		make1(t, filepath.Join(dir, fmt.Sprint("a", i)), 1000*int64(i+1), 3, time.Unix(1000*int64(i+1), 0))
+	}
+	ready := false
+	var dropped []string
+	cfg := Config{Dir: dir, NoCompress: true, Policy: Policy{
+		Shipped: func(a *Archive) bool { return strings.HasSuffix(a.Base, "a1") || strings.HasSuffix(a.Base, "a2") },
+		Ready:   func(string) bool { return ready },
+		Dropped: func(a *Archive) { dropped = append(dropped, filepath.Base(a.Base)) },
+	}}
+	f := func(want ...string) {
+		t.Helper()
+		j, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.MakeRoom(t.Context())
+		list, err := List(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var have []string
+		for _, a := range list {
+			have = append(have, filepath.Base(a.Base))
+		}
+		if !slices.Equal(have, want) {
+			t.Errorf("%q are left, want %q", have, want)
+		}
+	}
+	f("a0", "a1", "a2", "a3")
+	cfg.Policy.MaxAge = time.Hour
+	if removed, err := Cull(dir, cfg.Policy, time.Now(), nobody); err != nil || len(removed) > 0 {
+		t.Errorf("%q were removed before it is known which are stored, %v", removed, err)
+	}
+	cfg.Policy.MaxAge = 0
+	ready = true
+	f("a0", "a2", "a3")
+	f("a0", "a3")
+	f("a0", "a3")
+	cfg.MakeRoom = true
+	f("a3")
+	if !slices.Equal(dropped, []string{"a0"}) {
+		t.Errorf("%q were removed without a copy", dropped)
+	}
+}

@@ -12,7 +12,8 @@
 // a restart, what the index lists is not sent again. While an archive grows, its finished volumes are stored with a copy of its
 // metadata; the rest follows when it has ended.
 //
-// Nothing local is removed here. [Shipper.Shipped] is for the janitor, which removes archives by its policy.
+// Nothing local is removed here. [Shipper.Shipped] and [Shipper.Ready] are for the janitor, which removes archives by its policy, and stored ones
+// when the file system is full.
 //
 // The life cycle ([Lifecycle]) makes archives with longer intervals, rollup/1min/HOST and rollup/1h/HOST, and removes archives
 // from the store when they are old. Each step can be interrupted: it is found and completed in the next run.

@@ -25,12 +25,14 @@ import (
 // Defaults and limits.
 const (
 	defaultEvery = 10 * time.Second
-	longestPause = time.Minute   // after failures
-	plainAfter   = 2 * time.Hour // when files are stored that were not compressed
-	fewHosts     = 10            // with them an archive that waits for its compression is looked at
-	soon         = time.Second   // again so soon
-	workers      = 4             // hosts whose archives are stored at the same time
-	maxDropped   = 100           // archives in a Status
+	longestPause = time.Minute      // after failures
+	plainAfter   = 2 * time.Hour    // when files are stored that were not compressed
+	fewHosts     = 10               // with them an archive that waits for its compression is looked at
+	soon         = time.Second      // again so soon
+	workers      = 4                // hosts whose archives are stored at the same time
+	maxDropped   = 100              // archives in a Status
+	movedEvery   = 10 * time.Minute // between looks at a host that has moved, when all is stored
+	blindFor     = time.Minute      // after which a store that is away no longer delays the removal of archives
 )
 
 // A Config configures a Shipper.
@@ -53,6 +55,8 @@ type Config struct {
 type Host struct {
 	Name string
 	Path string
+	// Moved reports that another recorder has the host, and applies the life cycle to all its archives.
+	Moved bool
 }
 
 // A Status is the status of a host.
@@ -79,16 +83,19 @@ type host struct {
 	Host
 	dir *objects.Dir
 
-	days     map[string]*archiveindex.Day // as they were read or written last
-	partial  map[string]string            // volumes of growing archives that are stored, by base
-	life     time.Time                    // when the life cycle is due
-	failures int
-	next     time.Time
-	busy     bool
+	days    map[string]*archiveindex.Day // as they were read or written last
+	partial map[string]string            // volumes of growing archives that are stored, by base
+	life    time.Time                    // when the life cycle is due
+	next    time.Time                    // this, busy and Moved have the mutex of the Shipper
+	busy    bool
+	begun   time.Time // when it was set
 
-	mu     sync.Mutex
-	stored map[string]string // identity of finished archives that are stored, by base
-	s      Status
+	mu       sync.Mutex
+	failures int
+	known    bool              // the archives have been compared with the index
+	clear    time.Time         // when the last visit began, if nothing was left to store, and no archive was written
+	stored   map[string]string // identity of finished archives that are stored, by base
+	s        Status
 }
 
 // A Shipper copies the archives of hosts. It is safe for concurrent use.
@@ -126,9 +133,13 @@ func (s *Shipper) Set(list []Host) {
 	for _, h := range list {
 		want[h.Name] = true
 		if old := s.hosts[h.Name]; old != nil && old.Path == h.Path {
+			if old.Moved && !h.Moved {
+				old.next = time.Time{}
+			}
+			old.Moved = h.Moved
 			continue
 		}
-		n := &host{Host: h, stored: make(map[string]string), days: make(map[string]*archiveindex.Day), partial: make(map[string]string), s: Status{Name: h.Name}}
+		n := &host{Host: h, begun: s.cfg.now(), stored: make(map[string]string), days: make(map[string]*archiveindex.Day), partial: make(map[string]string), s: Status{Name: h.Name}}
 		var err error
 		if n.dir, err = s.cfg.Dir.Sub(h.Name); err != nil {
 			n.s.Err = err.Error()
@@ -219,7 +230,7 @@ func (s *Shipper) finish(ctx context.Context, h *host) {
 		}
 		unlock()
 	}
-	err := s.ship(ctx, h)
+	_, err := s.ship(ctx, h)
 	if st := h.status(); st.Waiting > 0 {
 		s.event(h.Name, fmt.Sprintf("%d archives with %d bytes wait to be shipped after the next start", st.Waiting, st.Spool), err)
 	}
@@ -252,9 +263,13 @@ func (s *Shipper) visit(ctx context.Context, h *host) {
 	if h.dir == nil {
 		return
 	}
-	err := s.ship(ctx, h)
+	s.mu.Lock()
+	moved := h.Moved
+	s.mu.Unlock()
+	began := s.cfg.now()
+	clear, err := s.ship(ctx, h)
 	now := s.cfg.now()
-	if err == nil && !now.Before(h.life) {
+	if err == nil && !moved && !now.Before(h.life) {
 		if err = s.live(ctx, h); err == nil {
 			h.life = now.Add(lifeEvery)
 		}
@@ -262,8 +277,12 @@ func (s *Shipper) visit(ctx context.Context, h *host) {
 	pause := s.cfg.Every
 	h.mu.Lock()
 	was := h.s.Err
+	h.clear = time.Time{}
 	if err == nil {
 		h.failures, h.s.Err = 0, ""
+		if clear {
+			h.clear = began
+		}
 	} else if ctx.Err() == nil {
 		h.failures++
 		pause = min(pause<<min(h.failures, 10), max(longestPause, s.cfg.Every))
@@ -280,8 +299,11 @@ func (s *Shipper) visit(ctx context.Context, h *host) {
 		s.event(h.Name, "archives are shipped again", nil)
 	}
 	s.mu.Lock()
-	if waiting > 0 && isErr == "" && len(s.hosts) <= fewHosts {
+	switch {
+	case waiting > 0 && isErr == "" && len(s.hosts) <= fewHosts:
 		pause = min(pause, soon)
+	case h.Moved && clear && isErr == "":
+		pause = max(pause, movedEvery)
 	}
 	h.busy, h.next = false, now.Add(pause)
 	s.mu.Unlock()
@@ -335,6 +357,31 @@ func (s *Shipper) Shipped(a *janitor.Archive) bool {
 	return ok && id == identity(a)
 }
 
+// Ready reports whether the archives of a directory have been compared with the index in the store, for [janitor.Policy]. It does not wait long for a
+// store that is away.
+func (s *Shipper) Ready(dir string) bool {
+	h := s.of(dir)
+	if h == nil {
+		return false // it is set soon
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known || h.dir == nil || h.failures > 0 && s.cfg.now().Sub(h.begun) > blindFor
+}
+
+// Done reports whether all archives of a host were stored when a visit began after a time, and none of them was written then.
+func (s *Shipper) Done(host Host, since time.Time) bool {
+	s.mu.Lock()
+	h := s.hosts[host.Name]
+	s.mu.Unlock()
+	if h == nil || h.Path != host.Path {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.clear.After(since)
+}
+
 // Dropped records an archive that was removed before it was stored, for [janitor.Policy].
 func (s *Shipper) Dropped(a *janitor.Archive) {
 	h := s.of(filepath.Dir(a.Base))
@@ -360,13 +407,17 @@ func identity(a *janitor.Archive) string {
 	return b.String()
 }
 
-// ship stores the files of the archives of a host that are finished and not stored, the oldest first.
-func (s *Shipper) ship(ctx context.Context, h *host) error {
+// ship stores the files of the archives of a host that are finished and not stored, the oldest first. It reports whether all archives are stored,
+// and none of them is being written.
+func (s *Shipper) ship(ctx context.Context, h *host) (clear bool, err error) {
 	list, err := janitor.List(h.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was recorded yet
+		h.mu.Lock()
+		h.known = true
+		h.mu.Unlock()
+		return true, nil // nothing was recorded yet
 	} else if err != nil {
-		return err
+		return false, err
 	}
 	var waiting []*janitor.Archive
 	var written []bool
@@ -386,9 +437,40 @@ func (s *Shipper) ship(ctx context.Context, h *host) error {
 		waiting, written = append(waiting, a), append(written, janitor.Written(a))
 	}
 	h.waiting(waiting, written)
+	h.mu.Lock()
+	first := !h.known
+	h.mu.Unlock()
+	if first { // those that are stored, before others are sent
+		if err := s.archives(ctx, h, waiting, written, true); err != nil {
+			return false, err
+		}
+		h.mu.Lock()
+		h.known = true
+		h.mu.Unlock()
+	}
+	if err := s.archives(ctx, h, waiting, written, false); err != nil {
+		return false, err
+	}
+	h.waiting(waiting, written)
+	return !slices.ContainsFunc(waiting, func(a *janitor.Archive) bool { return a != nil }), nil
+}
+
+// archives stores archives, and replaces those that are done with nil in the list. With listed it does so for those that the index lists.
+func (s *Shipper) archives(ctx context.Context, h *host, waiting []*janitor.Archive, written []bool, listed bool) error {
 	var errs []error
 	for i, a := range waiting {
-		done, err := s.archive(ctx, h, a, written[i])
+		if a == nil || listed && written[i] {
+			continue
+		}
+		var done bool
+		var err error
+		there := true
+		if listed {
+			there, err = s.listed(ctx, h, a)
+		}
+		if there && err == nil {
+			done, err = s.archive(ctx, h, a, written[i])
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -397,6 +479,7 @@ func (s *Shipper) ship(ctx context.Context, h *host) error {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", a.Base, err))
 			if len(errs) > 2 {
+				h.waiting(waiting, written)
 				return errors.Join(errs...) // the store is away, probably
 			}
 		case done:
@@ -408,8 +491,30 @@ func (s *Shipper) ship(ctx context.Context, h *host) error {
 			waiting[i] = nil
 		}
 	}
-	h.waiting(waiting, written)
+	if len(errs) > 0 {
+		h.waiting(waiting, written)
+	}
 	return errors.Join(errs...)
+}
+
+// listed reports whether the index lists files of the sizes that those of an archive have.
+func (s *Shipper) listed(ctx context.Context, h *host, a *janitor.Archive) (bool, error) {
+	e, err := describe(a.Base, a.Files, true)
+	if err != nil {
+		return false, nil // to be reported with those that are not listed
+	}
+	d, err := s.day(ctx, h.dir, h.days, archiveindex.DayOf(e.Begin))
+	if err != nil {
+		return false, err
+	}
+	for i := range d.Archives {
+		if was := &d.Archives[i]; was.Complete && was.Begin.Equal(e.Begin) && slices.EqualFunc(was.Files, e.Files, func(x, y archiveindex.File) bool {
+			return x.Size == y.Size
+		}) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // missing reports whether a file of an archive is gone.
@@ -451,7 +556,7 @@ func (s *Shipper) archive(ctx context.Context, h *host, a *janitor.Archive, writ
 			continue
 		case f.Volume == archive.VolIndex || f.Suffix != "":
 		case written && f.Volume == archive.VolMeta:
-		case s.cfg.Plain || s.cfg.now().Sub(a.Time) > plainAfter:
+		case s.cfg.Plain || s.cfg.now().Sub(a.Time) > plainAfter || !roomFor(h.Path, f.Size):
 		default:
 			if written {
 				continue

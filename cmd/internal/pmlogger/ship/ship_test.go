@@ -136,7 +136,7 @@ func shipper(t testing.TB, d *objects.Dir, dir string, cfg Config) (*Shipper, *e
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Set([]Host{{"www", dir}})
+	s.Set([]Host{{Name: "www", Path: dir}})
 	return s, e
 }
 
@@ -439,6 +439,114 @@ func TestSpool(t *testing.T) {
 	want := fmt.Sprintf("the archive %s was removed and had not been shipped", list[0].Base)
 	if st := s.Status()[0]; st.Dropped != 1 || st.Names[0] != filepath.Base(list[0].Base) || !strings.Contains(news.String(), want) {
 		t.Errorf("%+v, %v", st, news)
+	}
+}
+
+// TestReady restarts a recorder whose local archives are stored, but for new ones that take long: those that are stored are known before the first
+// new one is sent, and before that none may be removed. While the store is away, this does not last.
+func TestReady(t *testing.T) {
+	srv := objectstest.Start(t, false)
+	d, dir := open(t, srv), generated(t, 3)
+	compress(t, dir)
+	if s, news := shipper(t, d, dir, Config{}); !s.Once(t.Context()) {
+		t.Fatal(news)
+	}
+	for i := range 2 {
+		begin := start.Add(time.Duration(i-5) * 4 * time.Hour)
+		generate(t, filepath.Join(dir, begin.Format("20060102.15.04")), begin, 1400)
+	}
+	compress(t, dir)
+	list, err := janitor.List(dir)
+	if err != nil || len(list) != 5 {
+		t.Fatal(err)
+	}
+	none := func(*janitor.Archive) bool { return false }
+	now := start.Add(100 * time.Hour)
+	s, news := shipper(t, d, dir, Config{now: func() time.Time { return now }})
+	policy := janitor.Policy{MaxBytes: list[0].Size + list[1].Size + list[4].Size/2, Shipped: s.Shipped, Dropped: s.Dropped, Ready: s.Ready}
+	if removed, err := janitor.Cull(dir, policy, now, none); err != nil || len(removed) > 0 {
+		t.Errorf("%q were removed before the index was read, %v", removed, err)
+	}
+	sent := 0
+	srv.Before(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPut {
+			return false
+		}
+		if sent++; sent == 1 {
+			if !s.Ready(dir) || !s.Shipped(list[2]) || !s.Shipped(list[4]) || s.Shipped(list[0]) {
+				t.Error("what is stored is not known when the first file is sent")
+			}
+			if removed, err := janitor.Cull(dir, policy, now, none); err != nil || len(removed) != 3 || removed[0] != list[2].Base {
+				t.Errorf("%q were removed, %v", removed, err)
+			}
+		}
+		return false
+	})
+	if s.Once(t.Context()); sent == 0 || s.Status()[0].Dropped != 0 {
+		t.Errorf("%+v: %v", s.Status(), news)
+	}
+
+	srv.Before(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusForbidden)
+		return true
+	})
+	s, _ = shipper(t, d, dir, Config{now: func() time.Time { return now }})
+	if s.Once(t.Context()); s.Ready(dir) {
+		t.Error("the index is read although the store is away")
+	}
+	now = now.Add(2 * time.Minute)
+	if !s.Ready(dir) {
+		t.Error("a store that is away keeps archives from being removed")
+	}
+	if s.Ready(dir + "x") {
+		t.Error("a directory that is not set is ready")
+	}
+}
+
+// TestDone tells when all archives of a host that has moved are stored.
+func TestDone(t *testing.T) {
+	srv := objectstest.Start(t, false)
+	d, dir := open(t, srv), generated(t, 2)
+	now := start.Add(time.Hour)
+	life := Lifecycle{Steps: []Step{{"1min", time.Minute, 0}}, Reduce: func(context.Context, string, string, time.Duration) error {
+		t.Error("the other recorder has the life cycle")
+		return nil
+	}}
+	s, news := shipper(t, d, dir, Config{Every: time.Millisecond, Lifecycle: life, now: func() time.Time { return now }})
+	h := Host{Name: "www", Path: dir, Moved: true}
+	s.Set([]Host{h})
+	f := func(what string, want bool) {
+		t.Helper()
+		s.Once(t.Context())
+		if s.Done(h, now.Add(-time.Second)) != want {
+			t.Errorf("%s: done is %v: %+v, %v", what, !want, s.Status(), news)
+		}
+	}
+	f("not compressed", false)
+	compress(t, dir)
+	srv.Before(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	f("the store is away", false)
+	srv.Before(nil)
+	f("all is stored", true)
+	if s.Done(h, now) || s.Done(Host{Name: "www", Path: dir + "x"}, time.Time{}) || s.Done(Host{Name: "w", Path: dir}, time.Time{}) {
+		t.Error("another time or host is done")
+	}
+	w, err := archive.Create(filepath.Join(dir, "20261122.22.00"), archive.WriterConfig{Label: archive.Label{Version: 3, PID: int32(os.Getpid()), Start: pcp.TimestampOf(start), Host: "www", TimeZone: "UTC"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f("an archive is written", false)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	empty := Host{Name: "none", Path: dir + "none"}
+	s.Set([]Host{empty})
+	s.Once(t.Context())
+	if !s.Done(empty, now.Add(-time.Second)) {
+		t.Error("a host without a directory is not done")
 	}
 }
 

@@ -99,7 +99,7 @@ func (set *Options) Open(env *cli.Env, p *janitor.Policy, event func(host, text 
 	if err != nil {
 		return nil, fmt.Errorf("--ship: %w", err)
 	}
-	p.Shipped, p.Dropped, p.KeepShipped = s.Shipped, s.Dropped, set.keep
+	p.Shipped, p.Dropped, p.Ready, p.KeepShipped = s.Shipped, s.Dropped, s.Ready, set.keep
 	return s, nil
 }
 
