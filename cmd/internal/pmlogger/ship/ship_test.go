@@ -442,7 +442,7 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// TestReady restarts a recorder whose local archives are stored, but for new ones that take long: those that are stored are known before the first
+// TestReady restarts a recorder whose local archives are stored, except new ones that take long: those that are stored are known before the first
 // new one is sent, and before that none may be removed. While the store is away, this does not last.
 func TestReady(t *testing.T) {
 	srv := objectstest.Start(t, false)
@@ -503,7 +503,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestDone tells when all archives of a host that has moved are stored.
+// TestDone checks Done, which reports whether all archives of a host that has moved are stored.
 func TestDone(t *testing.T) {
 	srv := objectstest.Start(t, false)
 	d, dir := open(t, srv), generated(t, 2)

@@ -347,7 +347,7 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 		}
 	}
 	var known, seen tail
-	var from *place // what was not settled when the archive had ended
+	var from *place // the place from which on samples were not settled when the archive had ended
 	polls, closing, mark, last, settled := 0, false, false, false, false
 	r := newReader(a, start, pcp.Timestamp{Sec: math.MaxInt64}, false, position{sent: s.at.Sent, end: noTime}, func(w *window) (*window, error) {
 		return w, s.window(ctx, &marks, w)

@@ -30,7 +30,7 @@ func leaver(t *testing.T, f *fake, dir Dir, event func(string, error)) *Recorder
 	return r
 }
 
-// TestLeave ends the recording to a directory while its server is sound, away, or loses what it accepted. Done must wait until the server has
+// TestLeave ends the recording to a directory while its server is sound, away, or loses accepted samples. Done must wait until the server has
 // each sample once, also in the next recorder, and nothing is left to do then.
 func TestLeave(t *testing.T) {
 	for _, test := range []struct {
