@@ -15,7 +15,7 @@ PREFIX  ?= /usr/local
 BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv trace/bridge/oteltrace
 NESTED  := cmd/bench/mmv cmd/bench/openmetrics $(BRIDGES) cmd/internal/web/build cmd/pcp2arrow cmd/internal/prom/promtest cmd/internal/exchange/otlp/otlptest
 
-.PHONY: release release-check help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
+.PHONY: release release-verify release-check help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -27,7 +27,7 @@ build:              ## bin/pcp, static, and bin/links with a link for each class
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-test: oracle chromium modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
+test: oracle chromium containers modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
 
 ci: lint cross test cover release-check ## what CI runs; with CI=true nothing may be left out
 
@@ -38,9 +38,11 @@ cover:              ## how much the tests cover of each tool, without the C impl
 modules:            ## fetch what building and testing needs, from servers that may be busy
 	@scripts/retry $(GO) list -deps -test $(ALL) >/dev/null
 	@for m in $(NESTED); do GOWORK=off scripts/retry $(GO) -C $$m list -deps -test ./... >/dev/null || exit; done
+	@GOWORK=off scripts/retry $(GO) -C tools list -deps -test ./... >/dev/null
 
 unit: lint-quick
 	$(GO) run ./scripts/gotest -timeout=20m $(ALL)
+	@$(GO) build -o $(BIN)/gotest ./scripts/gotest && cd tools && GOWORK=off $(BIN)/gotest ./...
 	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest ./... || exit; done
 
 test-race:          ## the packages with goroutines, under the race detector
@@ -60,6 +62,8 @@ lint: lint-quick    ## gofumpt and staticcheck too
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
 	$(TOOL) staticcheck ./...
 	GOWORK=off $(GO) -C cmd tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...
+	GOWORK=off $(GO) -C tools vet ./...
+	GOWORK=off $(GO) -C tools tool staticcheck ./...
 	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m vet ./... || exit; done
 	@for m in $(BRIDGES); do GOWORK=off $(GO) -C $$m tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./... || exit; done
 
@@ -73,12 +77,16 @@ cross-darwin:
 cross-windows:
 	GOOS=windows $(GO) vet . ./config ./wire ./pmns/... ./archive/... ./mmv ./pmapi ./options ./getopt ./pmda/...
 
+# KEY is an OpenSSH key of ssh-keygen -t ed25519 that signs the sums, PGPKEY an OpenPGP key that signs deb and rpm.
 # DIRTY=1 takes files that are not committed too, to try packages. ARCH=amd64 and FORMATS=deb make only these.
 OUT      ?= dist
 REVISION ?= 1
-release:            ## VERSION=X.Y.Z: archives and packages for amd64 and arm64 in OUT=dist; docs/releasing.md
+release:            ## VERSION=X.Y.Z [KEY=FILE]: archives, packages and images for amd64 and arm64 in OUT=dist; docs/releasing.md
 	@GOWORK=off $(GO) -C tools build -o $(BIN)/release ./release
-	@GO='$(GO)' $(BIN)/release -version '$(VERSION)' -revision '$(REVISION)' -out '$(OUT)' $(if $(DIRTY),-dirty) $(if $(ARCH),-arch '$(ARCH)') $(if $(FORMATS),-formats '$(FORMATS)')
+	@GO='$(GO)' $(BIN)/release -version '$(VERSION)' -revision '$(REVISION)' -out '$(OUT)' $(if $(KEY),-key '$(KEY)') $(if $(PGPKEY),-pgp-key '$(PGPKEY)') $(if $(DIRTY),-dirty) $(if $(VERIFY),-verify) $(if $(ARCH),-arch '$(ARCH)') $(if $(FORMATS),-formats '$(FORMATS)')
+
+release-verify:     ## make release for VERSION=X.Y.Z twice, in two directories, and compare the bytes of all files
+	@$(MAKE) --no-print-directory release VERIFY=1
 
 release-check:      ## build the program against the library as a module with a version, as its users will
 	$(GO) run ./scripts/releasecheck
@@ -111,6 +119,10 @@ metrics:            ## docs/metrics, the pages about all metrics, of the tables 
 
 page:               ## cmd/internal/web/dist, the bundle of the page, of its sources
 	GOWORK=off $(GO) -C cmd/internal/web/build run .
+
+.PHONY: containers
+containers:         ## crun and rpm, to test releases with, from the system's packages, where apt and root allow
+	scripts/containers
 
 .PHONY: chromium
 chromium:           ## a browser to test the page with, from the system's packages, where apt and root allow

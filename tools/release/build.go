@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -26,6 +27,7 @@ func (r *release) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var ins []input
 	for _, arch := range r.arches {
 		program, err := r.program(ctx, arch)
 		if err != nil {
@@ -35,8 +37,10 @@ func (r *release) make(ctx context.Context) error {
 			arch: arch, program: program, stage: r.staged("/usr"),
 			usr: usr.withProgram("/usr/bin/pcp", program), local: local.withProgram("/usr/local/bin/pcp", program),
 		}
+		ins = append(ins, in)
+		r.started = time.Now()
 		for _, f := range formats {
-			if !slices.Contains(r.formats, f.name) {
+			if f.make == nil || !slices.Contains(r.formats, f.name) {
 				continue
 			}
 			if err := f.make(ctx, r, in); err != nil {
@@ -44,7 +48,15 @@ func (r *release) make(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	for _, f := range formats {
+		if f.together == nil || !slices.Contains(r.formats, f.name) {
+			continue
+		}
+		if err := f.together(ctx, r, ins); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return r.sums()
 }
 
 // An input is what the files for one architecture are made of.
@@ -57,17 +69,21 @@ type input struct {
 
 // A format is a kind of file.
 type format struct {
-	name string
-	make func(ctx context.Context, r *release, in input) error
+	name     string
+	make     func(ctx context.Context, r *release, in input) error    // for each architecture
+	together func(ctx context.Context, r *release, ins []input) error // for all
 }
 
 // formats are all formats, in the order of the table of files.
 var formats = []format{
-	{"tar.gz", makeTar},
-	{"deb", makePackages("deb")},
-	{"rpm", makePackages("rpm")},
-	{"apk", makePackages("apk")},
-	{"archlinux", makePackages("archlinux")},
+	{name: "tar.gz", make: makeTar},
+	{name: "deb", make: makePackages("deb")},
+	{name: "rpm", make: makePackages("rpm")},
+	{name: "apk", make: makePackages("apk")},
+	{name: "archlinux", make: makePackages("archlinux")},
+	{name: "image", make: makeImage},
+	{name: "oci", together: makeLayout},
+	{name: "sbom", make: makeSBOM},
 }
 
 func formatNames() []string {
@@ -96,12 +112,8 @@ func (r *release) build(ctx context.Context, goos, arch string) (string, error) 
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	gocmd := os.Getenv("GO")
-	if gocmd == "" {
-		gocmd = "go"
-	}
 	flags := "-s -w -buildid= -X github.com/go-pcp/pcp/internal/version.commit=" + r.source.commit
-	cmd := exec.CommandContext(ctx, gocmd, "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", path, "./cmd/pcp")
+	cmd := exec.CommandContext(ctx, goCommand(), "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", path, "./cmd/pcp")
 	// Variables that change the program are set, whatever they are in this environment.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=", "GOFIPS140=off")
 	start := time.Now()
@@ -110,4 +122,18 @@ func (r *release) build(ctx context.Context, goos, arch string) (string, error) 
 	}
 	fmt.Fprintf(os.Stderr, "release: built the program for %s/%s in %v\n", goos, arch, time.Since(start).Round(100*time.Millisecond))
 	return path, nil
+}
+
+// goCommand returns the name of the go command, which make passes in GO.
+func goCommand() string {
+	return cmp.Or(os.Getenv("GO"), "go")
+}
+
+// goEnv returns a setting of the go command.
+func goEnv(name string) (string, error) {
+	out, err := exec.Command(goCommand(), "env", name).Output()
+	if err != nil {
+		return "", fmt.Errorf("go env: %w", withStderr(err))
+	}
+	return strings.TrimSpace(string(out)), nil
 }

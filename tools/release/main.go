@@ -8,6 +8,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"flag"
@@ -19,6 +20,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/crypto/ssh"
 )
 
 func main() {
@@ -41,6 +46,9 @@ type options struct {
 	arches   []string // in Go's words
 	formats  []string // of the table formats
 	dirty    bool     // accept files that are not committed
+	verify   bool     // make the release again elsewhere, and compare
+	keyFile  string   // has the key for the sums, "" for none
+	pgpKey   string   // has the OpenPGP key for deb and rpm, "" for none
 }
 
 var (
@@ -60,7 +68,10 @@ func parse(args []string, usage io.Writer) (options, error) {
 	fs.StringVar(&o.out, "out", "dist", "write the files to this `directory`")
 	fs.StringVar(&arches, "arch", strings.Join(architecture, ","), "architectures")
 	fs.StringVar(&formats, "formats", strings.Join(formatNames(), ","), "only make these files")
+	fs.StringVar(&o.keyFile, "key", "", "sign the sums with the OpenSSH private key in this `file`")
+	fs.StringVar(&o.pgpKey, "pgp-key", "", "sign deb and rpm with the OpenPGP secret key in this `file`")
 	fs.BoolVar(&o.dirty, "dirty", false, "also release files that are not committed, to try packages; not for a release")
+	fs.BoolVar(&o.verify, "verify", false, "then make the release again, from a clone of the repository and without what the first build cached, and compare")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -73,6 +84,10 @@ func parse(args []string, usage io.Writer) (options, error) {
 		return o, fmt.Errorf("bad version %q: want three numbers, such as 1.2.3, without a leading v", o.version)
 	case !revisionForm.MatchString(o.revision):
 		return o, fmt.Errorf("bad revision %q: want a number from 1", o.revision)
+	case o.verify && o.dirty:
+		return o, errors.New("a clone has only what is committed: -verify and -dirty exclude each other")
+	case o.verify && o.pgpKey != "":
+		return o, errors.New("a signature of OpenPGP has a time, so that no two are the same: -verify and -pgp-key exclude each other")
 	case o.out == "":
 		return o, errors.New("no output directory")
 	}
@@ -100,6 +115,19 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	var key ssh.Signer
+	if o.keyFile != "" {
+		if key, err = signer(o.keyFile); err != nil {
+			return err
+		}
+	}
+	if o.pgpKey != "" {
+		if f, err := os.Open(o.pgpKey); err != nil {
+			return fmt.Errorf("OpenPGP key: %w", err)
+		} else {
+			f.Close()
+		}
+	}
 	src, err := inspect(ctx, o.version, o.dirty)
 	if err != nil {
 		return err
@@ -112,11 +140,14 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	r := &release{options: o, source: src, work: work}
+	r := &release{options: o, source: src, work: work, key: key, level: gzip.BestCompression, started: time.Now()}
 	if err := r.make(ctx); err != nil {
 		return err
 	}
-	return r.report(stdout)
+	if err := r.report(stdout); err != nil || !o.verify {
+		return err
+	}
+	return r.again(ctx)
 }
 
 // writable reports an error if no file can be made in the directory, which it creates.
@@ -144,21 +175,33 @@ type product struct {
 type release struct {
 	options
 	source   source
-	work     string // a temporary directory
+	work     string     // a temporary directory
+	key      ssh.Signer // signs the sums, nil for none
 	products []product
+	level    int       // of gzip
+	started  time.Time // when the last product was complete
+	images   map[string]v1.Image
 }
 
 // report prints a table of the files.
 func (r *release) report(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "| file | size | time |\n| --- | ---: | ---: |\n"); err != nil {
+	if _, err := fmt.Fprintf(w, "| file | for | size | time |\n| --- | --- | ---: | ---: |\n"); err != nil {
 		return err
 	}
 	for _, p := range r.products {
-		if _, err := fmt.Fprintf(w, "| `%s` | %.1f MB | %.1f s |\n", p.name, float64(p.size)/1e6, p.seconds); err != nil {
+		if _, err := fmt.Fprintf(w, "| `%s` | %s | %s | %.1f s |\n", p.name, p.what, size(p.size), p.seconds); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// size returns a number of bytes for people.
+func size(n int64) string {
+	if n < 100_000 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // path returns the path of a file of the release.

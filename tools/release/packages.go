@@ -76,6 +76,7 @@ func (r *release) info(format, file string, in input) (*nfpm.Info, error) {
 	}
 	info.Arch, info.Version, info.Release, info.MTime = in.arch, r.version, r.revision, r.source.time
 	info.RPM.BuildHost = "localhost"
+	info.Deb.Signature.KeyFile, info.RPM.Signature.KeyFile = r.pgpKey, r.pgpKey
 	omit, err := readPatterns(strings.TrimSuffix(file, ".yaml") + ".without")
 	if err != nil {
 		return nil, err

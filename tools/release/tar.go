@@ -18,7 +18,7 @@ import (
 func makeTar(_ context.Context, r *release, in input) error {
 	top := "pcp-" + r.version + "-linux-" + in.arch
 	return r.write(top+".tar.gz", "any Linux system", func(w io.Writer) error {
-		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+		z, err := gzip.NewWriterLevel(w, r.level)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,6 @@ func (r *release) appendTar(t *tar.Writer, e entry, name string) error {
 
 // write makes a file of the release. It appears under its name only when it is complete.
 func (r *release) write(name, what string, content func(w io.Writer) error) error {
-	start := time.Now()
 	f, err := os.CreateTemp(r.out, ".release")
 	if err != nil {
 		return err
@@ -93,6 +92,7 @@ func (r *release) write(name, what string, content func(w io.Writer) error) erro
 	if err := os.Rename(f.Name(), r.path(name)); err != nil {
 		return err
 	}
-	r.products = append(r.products, product{name: name, what: what, size: info.Size(), seconds: time.Since(start).Seconds()})
+	r.products = append(r.products, product{name: name, what: what, size: info.Size(), seconds: time.Since(r.started).Seconds()})
+	r.started = time.Now()
 	return nil
 }
