@@ -18,6 +18,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/archiveindex"
 	"github.com/go-pcp/pcp/cmd/internal/objects"
+	"github.com/go-pcp/pcp/cmd/internal/period"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
 )
 
@@ -47,7 +48,8 @@ type Step struct {
 	Keep     time.Duration // 0 means for ever
 }
 
-// ParseLifecycle reads a life cycle such as "raw=30d,1min=1y,1h=forever". "off" is the zero Lifecycle.
+// ParseLifecycle reads a life cycle such as "raw=30d,1min=1y,1h=forever". "off" is the zero Lifecycle. Archives of a longer interval
+// must not be removed before those of a shorter one.
 func ParseLifecycle(text string) (Lifecycle, error) {
 	var l Lifecycle
 	if text == "off" {
@@ -71,19 +73,30 @@ func ParseLifecycle(text string) (Lifecycle, error) {
 		}
 		l.Steps = append(l.Steps, Step{name, interval, keep})
 	}
+	if !seen["raw"] {
+		return Lifecycle{}, fmt.Errorf("%q has no raw=AGE, for archives as they were recorded, such as raw=30d or raw=forever", text)
+	}
 	slices.SortFunc(l.Steps, func(a, b Step) int { return cmp.Compare(a.Interval, b.Interval) })
+	finer := Step{Name: "raw", Keep: l.Raw}
+	for _, s := range l.Steps {
+		if s.Keep != 0 && (finer.Keep == 0 || s.Keep < finer.Keep) {
+			return Lifecycle{}, fmt.Errorf("%q keeps %s for a shorter time than %s, which has more values: keep %[2]s longer, or leave it out", text, s.Name, finer.Name)
+		}
+		finer = s
+	}
 	return l, nil
 }
 
-// step reads an interval, "1min" or "1h".
+// step returns the interval with a name, one of those that readers look for.
 func step(name string) (time.Duration, error) {
-	digits := strings.TrimRight(name, "abcdefghijklmnopqrstuvwxyz")
-	n, err := strconv.Atoi(digits)
-	unit := map[string]time.Duration{"min": time.Minute, "h": time.Hour, "s": time.Second}[name[len(digits):]]
-	if err != nil || n < 1 || n > 3600 || unit == 0 || strconv.Itoa(n) != digits || time.Duration(n)*unit > 24*time.Hour {
-		return 0, fmt.Errorf("%q is not an interval such as 1min or 1h, of a day at most", name)
+	var names []string
+	for _, l := range period.Levels {
+		if l.Name == name {
+			return l.Step, nil
+		}
+		names = append(names, l.Name)
 	}
-	return time.Duration(n) * unit, nil
+	return 0, fmt.Errorf("%q is not an interval that readers look for: %s", name, strings.Join(names, ", "))
 }
 
 // age reads "30d", "12h", "1y" or "forever".

@@ -171,7 +171,7 @@ func (s *Shipper) Run(ctx context.Context) {
 					}
 					continue
 				}
-				s.visit(ctx, h)
+				s.visit(ctx, h, ", will be tried again")
 				if ctx.Err() != nil {
 					return
 				}
@@ -191,7 +191,7 @@ func (s *Shipper) Once(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		s.visit(ctx, h)
+		s.visit(ctx, h, "")
 		all = all && h.status().Complete
 	}
 	return all
@@ -258,8 +258,8 @@ func (s *Shipper) take() (*host, time.Duration) {
 	return due, max(wait, 10*time.Millisecond)
 }
 
-// visit ships the archives of a host, and sets the time of the next visit.
-func (s *Shipper) visit(ctx context.Context, h *host) {
+// visit ships the archives of a host, and sets the time of the next visit. The report of a failure ends with after.
+func (s *Shipper) visit(ctx context.Context, h *host, after string) {
 	if h.dir == nil {
 		return
 	}
@@ -294,7 +294,7 @@ func (s *Shipper) visit(ctx context.Context, h *host) {
 	h.mu.Unlock()
 	switch {
 	case isErr != "" && was == "":
-		s.event(h.Name, fmt.Sprintf("archives are not shipped, %d wait with %d bytes, will be tried again", waiting, spool), err)
+		s.event(h.Name, fmt.Sprintf("archives are not shipped, %d wait with %d bytes%s", waiting, spool, after), err)
 	case isErr == "" && was != "":
 		s.event(h.Name, "archives are shipped again", nil)
 	}

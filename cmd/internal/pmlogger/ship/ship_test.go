@@ -668,16 +668,29 @@ func TestLifecycle(t *testing.T) {
 
 // TestParseLifecycle reads life cycles.
 func TestParseLifecycle(t *testing.T) {
-	l, err := ParseLifecycle("1h=forever,raw=2w,5min=12h")
-	if err != nil || l.Raw != 14*24*time.Hour || len(l.Steps) != 2 || l.Steps[0] != (Step{"5min", 5 * time.Minute, 12 * time.Hour}) || l.Steps[1] != (Step{"1h", time.Hour, 0}) {
+	l, err := ParseLifecycle("1h=forever,raw=12h,1min=2w")
+	if err != nil || l.Raw != 12*time.Hour || len(l.Steps) != 2 || l.Steps[0] != (Step{"1min", time.Minute, 14 * 24 * time.Hour}) || l.Steps[1] != (Step{"1h", time.Hour, 0}) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if l, err := ParseLifecycle("off"); err != nil || l.Raw != 0 || l.Steps != nil {
 		t.Errorf("%+v, %v", l, err)
 	}
-	for _, text := range []string{"", "raw", "raw=", "raw=d", "raw=0d", "raw=-1d", "raw=3x", "raw=1d,raw=2d", "25h=1d", "01h=1d", "h=1d", "1=1d", "1month=1d", "../1h=1d", "raw=99999999y"} {
-		if _, err := ParseLifecycle(text); err == nil {
-			t.Errorf("%q is accepted", text)
+	for _, text := range []string{"raw=30d,1min=30d,1h=30d", "raw=forever", "raw=1h,1h=1y", "raw=forever,1min=forever"} {
+		if _, err := ParseLifecycle(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	const form, interval, noRaw = "not of the form", "not an interval that readers look for: 1min, 1h", "has no raw=AGE"
+	for _, c := range [][2]string{
+		{"", form}, {"raw", form}, {"raw=", form}, {"raw=d", form}, {"raw=0d", form}, {"raw=-1d", form}, {"raw=3x", form}, {"raw=1d,raw=2d", form}, {"raw=99999999y", form},
+		{"2min", form}, {"raw=1d,2min=1y", interval}, {"25h=1d", interval}, {"01h=1d", interval}, {"h=1d", interval}, {"1=1d", interval}, {"../1h=1d", interval},
+		{"1min=1y", noRaw}, {"1h=forever,1min=1y", noRaw},
+		{"raw=30d,1min=7d", "keeps 1min for a shorter time than raw"},
+		{"raw=30d,1min=1y,1h=30d", "keeps 1h for a shorter time than 1min"},
+		{"raw=forever,1h=1y", "keeps 1h for a shorter time than raw"},
+	} {
+		if _, err := ParseLifecycle(c[0]); err == nil || !strings.Contains(err.Error(), c[1]) {
+			t.Errorf("%q: %v, want %q", c[0], err, c[1])
 		}
 	}
 	if _, err := New(Config{Dir: new(objects.Dir), Lifecycle: Lifecycle{Steps: []Step{{}}}}); err == nil {
