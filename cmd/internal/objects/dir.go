@@ -68,6 +68,8 @@ type writer interface {
 	verify(ctx context.Context, address string, sums *Sums) error
 	entries(ctx context.Context, dir string) ([]Entry, error)
 	remove(ctx context.Context, address string) error
+	// try writes a file and removes it. Its error names the file or directory that is in the way.
+	try(ctx context.Context, address string) error
 }
 
 // OpenDir opens a directory. Endpoint, region and credentials of S3 come from getenv, as for [Register]. Nothing is
@@ -77,6 +79,8 @@ func OpenDir(address string, getenv func(string) string) (*Dir, error) {
 	switch {
 	case address == "":
 		return nil, errors.New("no directory is given")
+	case !remote && strings.HasPrefix(address, "s3:"):
+		return nil, fmt.Errorf("%q is not of the form s3://BUCKET/PREFIX", address)
 	case !remote:
 		abs, err := filepath.Abs(address)
 		if err != nil {
@@ -91,11 +95,11 @@ func OpenDir(address string, getenv func(string) string) (*Dir, error) {
 	client := newClient()
 	client.Timeout = 0 // requests have their own
 	s, err := newS3(client, getenv)
-	if err == nil {
-		_, _, err = s.parse(address)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if _, _, err := s.parse(address); err != nil {
+		return nil, fmt.Errorf("%q is not of the form s3://BUCKET/PREFIX", address)
 	}
 	return &Dir{strings.TrimRight(address, "/"), s}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
@@ -64,7 +65,7 @@ func makeDir(dir string) (fs.FileMode, error) {
 	st, err := os.Stat(dir)
 	switch {
 	case err == nil && !st.IsDir():
-		return 0, &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("not a directory")}
+		return 0, &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
 	case err == nil:
 		return st.Mode().Perm(), nil
 	case !errors.Is(err, fs.ErrNotExist):

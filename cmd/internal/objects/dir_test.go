@@ -130,6 +130,57 @@ func TestDirAddresses(t *testing.T) {
 	}
 }
 
+// TestCheck reports what does not pass by itself, and nothing else.
+func TestCheck(t *testing.T) {
+	eachDir(t, func(t *testing.T, d *Dir) {
+		for _, name := range []string{"", "sub/check"} {
+			if err := d.Check(t.Context(), name); err != nil {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+		if list, err := d.List(t.Context(), "sub"); err != nil || len(list) > 0 {
+			t.Errorf("it leaves %v, %v", list, err)
+		}
+	})
+	srv := objectstest.Start(t, false)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(address, reading, writing string) {
+		t.Helper()
+		d, err := OpenDir(address, srv.Getenv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]string{"": reading, "a/check": writing} {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			err := d.Check(ctx, name)
+			cancel()
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s %q: %v, want %q", address, name, err, want)
+			}
+		}
+	}
+	check("s3://nosuch/x", "NoSuchBucket", "NoSuchBucket")
+	check(file, "not a directory", "not a directory")
+	check(filepath.Join(dir, "new"), "", "")
+	status := 0
+	srv.Before(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet && status == http.StatusForbidden {
+			return false
+		}
+		w.WriteHeader(status)
+		return true
+	})
+	status = http.StatusForbidden
+	check("s3://"+objectstest.Bucket, "", "403 Forbidden")
+	for _, status = range []int{http.StatusServiceUnavailable, http.StatusTooManyRequests} {
+		check("s3://"+objectstest.Bucket, "", "")
+	}
+}
+
 // TestUpload uploads files of several sizes, and verifies them.
 func TestUpload(t *testing.T) { eachDir(t, testUpload) }
 
