@@ -37,7 +37,7 @@ from the store, by --lifecycle. pcp record and pcp up do all this with --ship.`,
 
 func runShip(ctx context.Context, env *cli.Env) int {
 	life := ""
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+	o := cli.ParseArgs(env, cli.ParseConfig{NonEmpty: true, Once: []string{"lifecycle"}, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		if opt.Long != "lifecycle" {
 			return false
 		}
@@ -87,6 +87,9 @@ func runShip(ctx context.Context, env *cli.Env) int {
 		}
 		seen[name] = abs
 		hosts = append(hosts, ship.Host{Name: name, Path: abs})
+	}
+	if err := shipping.TryDir(ctx, env, "cannot store at", o.Args[n], "pcp-check"); err != nil {
+		return env.Fatalf("%v", err)
 	}
 	s.Set(hosts)
 	ok := s.Once(ctx)

@@ -85,16 +85,14 @@ type sending struct {
 
 func run(ctx context.Context, env *cli.Env) int {
 	x := &sending{env: env, req: new(request)}
-	x.o = source.Parse(env, cli.ParseConfig{Own: x.own, Archives: true})
+	x.o = source.Parse(env, cli.ParseConfig{Own: x.own, NonEmpty: true, Once: []string{"to"}, Archives: true})
 	o := x.o
 	if !o.Errors() && !o.WantsVersion() && !o.WantsHelp() {
 		switch {
 		case x.Config.URL == "" && !x.dry:
 			o.Usagef("--to is needed, or -n")
-		case (x.Config.User != "") != (x.Secrets.Password != ""):
-			o.Usagef("--user and --password belong together")
-		case x.Secrets.Key != "" && x.Secrets.Cert == "":
-			o.Usagef("--key needs --cert")
+		case x.Check() != nil:
+			o.Usagef("%v", x.Check())
 		case !o.FromArchive() && len(o.Args) == 0:
 			o.Usagef("name the metrics to send, such as kernel or disk.dev")
 		case o.FromArchive() && o.Interval != 0:
@@ -105,7 +103,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	if !x.dry {
-		if err := x.Secrets.Read(&x.Config); err != nil {
+		if err := x.Read(); err != nil {
 			return env.Fatalf("%v", err)
 		}
 		if u, err := url.Parse(x.Config.URL); err == nil && strings.Trim(u.Path, "/") == "" {
@@ -118,7 +116,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 		var err error
 		if x.client, err = remote.New(x.Config); err != nil {
-			return env.Fatalf("%v", err)
+			return env.Fatalf("--to: %v", err)
 		}
 		defer x.client.Close()
 	}

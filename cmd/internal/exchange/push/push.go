@@ -79,7 +79,7 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		case "2", "2.0":
 			set.Config.Version = remote.V2
 		default:
-			o.Usagef("--protocol is 1 or 2")
+			o.Usagef("--protocol is 1 or 2, not %q", arg)
 		}
 	default:
 		return set.Own(o, opt, arg)
@@ -115,17 +115,15 @@ func (l jobs) End() (last pcp.Timestamp, err error) {
 
 func run(ctx context.Context, env *cli.Env) int {
 	var set settings
-	o := source.Parse(env, cli.ParseConfig{Own: set.own, Later: true, Archives: true, Multi: true})
+	o := source.Parse(env, cli.ParseConfig{Own: set.own, NonEmpty: true, Once: []string{"to", "query-url"}, Later: true, Archives: true, Multi: true})
 	if !o.Errors() && !o.WantsVersion() && !o.WantsHelp() {
 		switch {
 		case len(o.Args) == 0:
 			o.Usagef("no archive specified")
 		case set.Config.URL == "" && !set.dry:
 			o.Usagef("--to is needed, or -n")
-		case (set.Config.User != "") != (set.Secrets.Password != ""):
-			o.Usagef("--user and --password belong together")
-		case set.Secrets.Key != "" && set.Secrets.Cert == "":
-			o.Usagef("--key needs --cert")
+		case set.Check() != nil:
+			o.Usagef("%v", set.Check())
 		}
 	}
 	if status, exit := o.Done(); exit {
@@ -141,7 +139,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	var client *remote.Client
 	var progress *cli.Progress
 	if !set.dry {
-		if err := set.Secrets.Read(&set.Config); err != nil {
+		if err := set.Read(); err != nil {
 			return env.Fatalf("%v", err)
 		}
 		set.Config.UserAgent = "pcp-push/" + env.Version
@@ -151,7 +149,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 		var err error
 		if client, err = remote.New(set.Config); err != nil {
-			return env.Fatalf("%v", err)
+			return env.Fatalf("--to: %v", err)
 		}
 		defer client.Close()
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,6 +88,9 @@ func New(cfg Config) (*Pusher, error) {
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
 		return nil, fmt.Errorf("%q is not of the form http://HOST:PORT", cfg.URL)
+	}
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || n == 0) || u.Hostname() == "" {
+		return nil, fmt.Errorf("%q is not of the form http://HOST:PORT, with a port up to 65535", cfg.URL)
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), "44322")

@@ -96,7 +96,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Query != "" {
 		p, err := parse(cfg.Query)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("for queries: %w", err)
 		}
 		q = *p
 		q.Path = strings.TrimSuffix(q.Path, "/") + queryPath
@@ -141,6 +141,9 @@ func parse(s string) (*url.URL, error) {
 	}
 	if u.User != nil {
 		return nil, errors.New("a URL with a user or password is not accepted; there are options for them")
+	}
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || n == 0) || u.Hostname() == "" {
+		return nil, fmt.Errorf("%q is not the host of a URL, with a port up to 65535", u.Host)
 	}
 	return u, nil
 }

@@ -248,17 +248,28 @@ func AddHeader(cfg *remote.Config, name, value string) error {
 // Secrets are the files of secrets and certificates, "" for those that are not used.
 type Secrets struct{ Token, Password, CA, Cert, Key string }
 
-// Read reads the files.
+// A SecretError is the error of a file of Secrets.
+type SecretError struct {
+	Setting string // "token", "password", "ca" or "cert"
+	Err     error
+}
+
+func (e *SecretError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *SecretError) Unwrap() error { return e.Err }
+
+// Read reads the files. The error of a file is a [*SecretError].
 func (s *Secrets) Read(cfg *remote.Config) error {
 	var err error
 	if s.Token != "" {
 		if cfg.Token, err = secret(s.Token); err != nil {
-			return err
+			return &SecretError{"token", err}
 		}
 	}
 	if s.Password != "" {
 		if cfg.Password, err = secret(s.Password); err != nil {
-			return err
+			return &SecretError{"password", err}
 		}
 	}
 	if s.CA == "" && s.Cert == "" {
@@ -268,17 +279,17 @@ func (s *Secrets) Read(cfg *remote.Config) error {
 	if s.CA != "" {
 		b, err := os.ReadFile(s.CA)
 		if err != nil {
-			return err
+			return &SecretError{"ca", err}
 		}
 		cfg.TLS.RootCAs = x509.NewCertPool()
 		if !cfg.TLS.RootCAs.AppendCertsFromPEM(b) {
-			return fmt.Errorf("%s: no certificate in it", s.CA)
+			return &SecretError{"ca", fmt.Errorf("%s: no certificate in it", s.CA)}
 		}
 	}
 	if s.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(s.Cert, cmp.Or(s.Key, s.Cert))
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.Cert, err)
+			return &SecretError{"cert", fmt.Errorf("%s: %w", s.Cert, err)}
 		}
 		cfg.TLS.Certificates = []tls.Certificate{pair}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/rendezvous"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
 	"github.com/go-pcp/pcp/internal/pacing"
 )
 
@@ -28,10 +29,10 @@ const (
 )
 
 // errFleet is the reason of an error that ends the recorder.
-var errFleet = errors.New("it is no longer in the fleet")
+var errFleet = errors.New("the recorder cannot be in this fleet")
 
 // openFleet opens the directory of the fleet. It returns nil without a fleet.
-func (set *settings) openFleet(env *cli.Env) (share.Store, error) {
+func (set *settings) openFleet(ctx context.Context, env *cli.Env) (share.Store, error) {
 	if set.fleet == "" {
 		return nil, nil
 	}
@@ -44,6 +45,9 @@ func (set *settings) openFleet(env *cli.Env) (share.Store, error) {
 			return nil, fmt.Errorf("this host's name cannot be that of the recorder: %w; choose another with --fleet-id", err)
 		}
 		set.fleetID = name
+	}
+	if err := shipping.TryDir(ctx, env, "--fleet", set.fleet, "fleet/check/pcp-check"); err != nil {
+		return nil, err
 	}
 	return share.OpenStore(set.fleet, env.Getenv)
 }
@@ -176,7 +180,7 @@ func (h *hosts) start(ctx context.Context, cancel context.CancelCauseFunc, versi
 	if h.store != nil {
 		tasks.Go(func() {
 			if err := h.member(ctx); err != nil {
-				cancel(fmt.Errorf("%s: %w: %w", h.set.fleet, errFleet, err))
+				cancel(fmt.Errorf("--fleet %s: %w: %w", h.set.fleet, errFleet, err))
 			}
 		})
 		tasks.Go(func() { h.status(ctx, version) })

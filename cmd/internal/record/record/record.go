@@ -176,7 +176,9 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	var set settings
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: set.own})
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: set.own, NonEmpty: true, Once: []string{
+		"config", "hosts", "control", "dir", "fleet", "fleet-id", "ship", "keep-local", "lifecycle", "remote-write-config",
+	}})
 	set.args, set.source = o.Args, source.New(env, o)
 	switch {
 	case set.control != "" && (set.hosts != "" || len(set.args) > 0):
@@ -248,8 +250,11 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	store, err := set.openFleet(env)
+	store, err := set.openFleet(ctx, env)
 	if err != nil {
+		return err
+	}
+	if err := set.ship.Try(ctx, env); err != nil {
 		return err
 	}
 	if err := safefile.MkdirAll(dir, 0o755, nil); err != nil {

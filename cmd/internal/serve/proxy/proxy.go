@@ -18,7 +18,9 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
 	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
+	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
 	"github.com/go-pcp/pcp/pcptime"
+	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 )
 
@@ -130,6 +132,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		err = fmt.Errorf("configuration: %w", err)
 		return set.dontStart(env, err)
 	}
+	if err := set.tryOptions(ctx, env, file); err != nil {
+		return set.dontStart(env, err)
+	}
 	if set.mode == asDaemon && !detach.Done(env.Getenv) {
 		return cli.Detach(env, true)
 	}
@@ -153,7 +158,7 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 	set.listen = pmcd.ListenConfig{Socket: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmproxy.socket"), Tries: 4}
 	set.environment(env.Getenv)
 	given := mode(0)
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+	o := cli.ParseArgs(env, cli.ParseConfig{NonEmpty: true, Once: []string{"fleet"}, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		if opt.Short == 'f' || opt.Short == 'F' {
 			if given != 0 {
 				set.usagef(o, "at most one of -f and -F allowed")
@@ -322,6 +327,36 @@ func parsePorts(list string) (ports []int, ok bool) {
 		ports = append(ports, int(n))
 	}
 	return ports, true
+}
+
+// tryOptions returns an error that names the option if one cannot work.
+func (set *settings) tryOptions(ctx context.Context, env *cli.Env, file *conf.File) error {
+	engine := set.engine
+	if err := engine.Settings(file.Engine); err != nil {
+		return err
+	}
+	if err := engine.Check(); err != nil {
+		return err
+	}
+	if engine.Any() {
+		c, err := engine.Dial("pmproxy/"+env.Version, nil)
+		if err != nil {
+			return err
+		}
+		c.Close()
+	}
+	if _, err := pmapi.ParseHostSpec(set.host); err != nil {
+		return fmt.Errorf("--host: %w", err)
+	}
+	for _, path := range set.archives {
+		if path == "" {
+			return errors.New("--archives: a path is missing")
+		}
+	}
+	if set.fleet == "" {
+		return nil
+	}
+	return shipping.TryDir(ctx, env, "--fleet", set.fleet, "")
 }
 
 // readConf reads the configuration; the default one need not exist.

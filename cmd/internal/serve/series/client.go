@@ -27,6 +27,7 @@ const maxError = 1 << 20
 // A client makes /series requests, of a server or of a handler in this process.
 type client struct {
 	base string
+	name string // options that name the server, "" in this process
 	http *http.Client
 	end  func()
 }
@@ -127,6 +128,9 @@ func (c *client) post(ctx context.Context, command string, params url.Values) (i
 		var ue *url.Error
 		if errors.As(err, &ue) {
 			err = ue.Err
+		}
+		if c.name != "" {
+			err = fmt.Errorf("%s: %w", c.name, err)
 		}
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/conf"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/keys"
@@ -180,7 +181,7 @@ func isSID(s string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	var p options
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool { return p.set(opt, arg) }})
+	o := cli.ParseOptions(env, cli.ParseConfig{NonEmpty: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool { return p.set(opt, arg) }})
 	p.check(o)
 	if p.port != "" {
 		if n, err := strconv.ParseUint(p.port, 10, 16); err != nil || n == 0 {
@@ -212,10 +213,28 @@ func run(ctx context.Context, env *cli.Env) int {
 	return r.status
 }
 
+// server returns the options that name the server.
+func (p *options) server() string {
+	var list []string
+	if p.host != "" {
+		list = append(list, "-h "+p.host)
+	}
+	if p.port != "" {
+		list = append(list, "-p "+p.port)
+	}
+	return strings.Join(list, " ")
+}
+
 // connect opens the source of series: a server, a key server, or the archives of this host.
 func connect(ctx context.Context, env *cli.Env, p *options, args []string) (*client, error) {
 	if p.archives != "" {
-		return newLocal(ctx, env, archives.Config{Dirs: strings.Split(p.archives, ",")})
+		dirs := strings.Split(p.archives, ",")
+		for _, path := range dirs {
+			if err := exists(path); err != nil {
+				return nil, fmt.Errorf("--archives: %q: %s", path, cli.ErrText(err))
+			}
+		}
+		return newLocal(ctx, env, archives.Config{Dirs: dirs})
 	}
 	file, err := p.readConf(env)
 	if err != nil {
@@ -227,7 +246,9 @@ func connect(ctx context.Context, env *cli.Env, p *options, args []string) (*cli
 		return p.openKeys(ctx, env, cfg, file, strings.Join(args, " "))
 	case p.host != "" || p.port != "":
 		p.remote = true
-		return newRemote(cmp.Or(p.host, "localhost"), cmp.Or(p.port, "44322")), nil
+		client := newRemote(cmp.Or(p.host, "localhost"), cmp.Or(p.port, "44322"))
+		client.name = p.server()
+		return client, nil
 	}
 	list := recorded.ListOf(env, listName(file))
 	if p.load && len(args) > 0 {
@@ -236,6 +257,19 @@ func connect(ctx context.Context, env *cli.Env, p *options, args []string) (*cli
 		}
 	}
 	return newLocal(ctx, env, archives.Config{Dirs: append(recorded.Dirs(env, true), list.Paths()...), Index: list.Index()})
+}
+
+// exists returns an error if a path is neither a directory nor an archive.
+func exists(path string) error {
+	if path == "" {
+		return errors.New("a path is missing")
+	}
+	st, err := storage.Stat(path)
+	if err == nil && st.IsDir() {
+		return nil
+	}
+	_, err = archive.FindFiles(path)
+	return err
 }
 
 // readConf reads the configuration. The file of -c must exist, the default one need not.

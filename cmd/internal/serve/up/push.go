@@ -11,7 +11,7 @@ import (
 
 // pushConfigs returns the receivers of --push.
 func (set *settings) pushConfigs(env *cli.Env) ([]push.Config, error) {
-	if set.push == "" {
+	if len(set.push) == 0 {
 		return nil, nil
 	}
 	token := ""
@@ -22,7 +22,7 @@ func (set *settings) pushConfigs(env *cli.Env) ([]push.Config, error) {
 		}
 	}
 	var list []push.Config
-	for address := range strings.SplitSeq(set.push, ",") {
+	for _, address := range set.push {
 		cfg := push.Config{URL: strings.TrimSpace(address), Token: token}
 		if u, err := url.Parse(cfg.URL); err == nil && u.Scheme == "https" {
 			if cfg.TLS, err = push.TLS(u.Hostname(), env.Config(), env.Getenv); err != nil {

@@ -8,8 +8,11 @@ import (
 	"os"
 	"strconv"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
 	"github.com/go-pcp/pcp/pmcd"
 )
 
@@ -34,9 +37,21 @@ func (set *settings) registration(env *cli.Env) (*share.Registration, error) {
 	}
 	store, err := share.OpenStore(set.register, env.Getenv)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--register: %w", err)
 	}
 	return &share.Registration{Store: store, Address: address}, nil
+}
+
+// tryStores returns an error if nothing can be written to the stores of options.
+func (set *settings) tryStores(ctx context.Context, env *cli.Env) error {
+	var g errgroup.Group
+	g.Go(func() error { return set.ship.Try(ctx, env) })
+	if set.register != "" {
+		g.Go(func() error {
+			return shipping.TryDir(ctx, env, "--register", set.register, "fleet/hosts/~check") // not the address of a host
+		})
+	}
+	return g.Wait()
 }
 
 // register keeps the registration until ctx is done or end is called, which removes it.

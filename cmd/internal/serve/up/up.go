@@ -155,7 +155,7 @@ type settings struct {
 	engine       sending.Engine
 	version      string         // of the program
 	targets      []*send.Target // of it
-	push         string         // URLs of receivers, commas between
+	push         []string       // URLs of receivers
 	pushToken    string         // file
 	pushTo       []push.Config  // of these
 	register     string         // directory of a fleet
@@ -169,7 +169,9 @@ type settings struct {
 
 func run(ctx context.Context, env *cli.Env) int {
 	set := settings{port: pmcd.DefaultPort, webPort: defaultWebPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep, version: env.Version}
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+	o := cli.ParseArgs(env, cli.ParseConfig{NonEmpty: true, Once: []string{
+		"port", "web-port", "socket", "dir", "tls", "ship", "keep-local", "lifecycle", "push-token-file", "register", "register-as", "receivers", "otlp-token", "remote-write-config",
+	}, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "port", "web-port":
 			n, err := strconv.Atoi(arg)
@@ -210,7 +212,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		case "no-record":
 			set.noRecord = true
 		case "push":
-			set.push = arg
+			set.push = append(set.push, strings.Split(arg, ",")...)
 		case "push-token-file":
 			set.pushToken = arg
 		case "register":
@@ -240,10 +242,13 @@ func run(ctx context.Context, env *cli.Env) int {
 		o.Usagef("--ship stores the recording; it cannot be combined with --no-record")
 	}
 	set.ship.Check(o)
-	if set.noRecord && set.push != "" {
+	if err := set.engine.Check(); err != nil {
+		o.Usagef("%v", err)
+	}
+	if set.noRecord && len(set.push) > 0 {
 		o.Usagef("--push sends the recording; it cannot be combined with --no-record")
 	}
-	if set.pushToken != "" && set.push == "" {
+	if set.pushToken != "" && len(set.push) == 0 {
 		o.Usagef("--push-token-file is for --push; add --push=URL")
 	}
 	if set.register != "" && !set.all {
@@ -262,6 +267,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	if err := set.complete(env); err != nil {
+		return env.Fatalf("%v", err)
+	}
+	if err := set.tryStores(ctx, env); err != nil {
 		return env.Fatalf("%v", err)
 	}
 	// If its terminal closes it ends as by ctrl-C, unless nohup ignores SIGHUP:
@@ -389,7 +397,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	if set.tls != "" {
 		if _, err := os.Stat(set.tls); err != nil { // pmcd would continue without TLS
 			closeAll(lns)
-			return fmt.Errorf("%s: %s", set.tls, cli.ErrText(err))
+			return fmt.Errorf("--tls: %s: %s", set.tls, cli.ErrText(err))
 		}
 		secrets, file, err := tlsconf.Keep(set.tls)
 		if err == nil && secrets == nil {
@@ -397,7 +405,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		}
 		if err != nil {
 			closeAll(lns)
-			return fmt.Errorf("%s: %w", set.tls, err)
+			return fmt.Errorf("--tls: %s: %w", set.tls, err)
 		}
 		cfg.TLS = secrets.Config()
 	}
@@ -668,8 +676,8 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 	for _, t := range set.targets {
 		fmt.Fprintf(&b, "  sends    to %s\n", strings.Join(t.URLs, ", "))
 	}
-	if set.push != "" {
-		fmt.Fprintf(&b, "  pushes   to %s\n", strings.ReplaceAll(set.push, ",", ", "))
+	if len(set.push) > 0 {
+		fmt.Fprintf(&b, "  pushes   to %s\n", strings.Join(set.push, ", "))
 	}
 	if r := set.registers; r != nil {
 		fmt.Fprintf(&b, "  registers  %s with %s\n", r.Address, set.register)

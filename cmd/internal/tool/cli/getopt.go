@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/pcptime"
@@ -60,6 +61,12 @@ type ParseConfig struct {
 	Archives bool // the tool reads archives
 	HighRes  bool // the C tool takes intervals of nanoseconds, and prints that
 
+	// NonEmpty reports an empty argument of an option as a mistake; under the name of the C tool, only of one that it lacks.
+	NonEmpty bool
+	// Once lists options that are a mistake if they are given twice with different arguments; the last one of others counts,
+	// or they add up.
+	Once []string
+
 	// SpecLocal handles the arguments of -K, and Derived those of --derived. Their errors
 	// are printed as they are. Package source has such functions.
 	SpecLocal, Derived func(o *getopt.Options, arg string) error
@@ -95,8 +102,18 @@ func newOptions(env *Env, cfg ParseConfig) *Options {
 	p.Multi, p.Mixed, p.Later, p.POSIX, p.HighRes = cfg.Multi, cfg.Mixed, cfg.Later, cfg.POSIX, cfg.HighRes
 	p.NoArchives = !cfg.Archives
 	p.SpecLocal, p.Derived = cfg.SpecLocal, cfg.Derived
+	once := make(map[string]string)
 	p.Own = func(_ *getopt.Options, opt *Option, arg string) bool {
+		if slices.Contains(cfg.Once, opt.Long) {
+			if was, ok := once[opt.Long]; ok && was != arg {
+				o.Usagef("--%s is given twice, as %q and %q", opt.Long, was, arg)
+				return true
+			}
+			once[opt.Long] = arg
+		}
 		switch {
+		case cfg.NonEmpty && arg == "" && opt.Arg != "" && !opt.Maybe && (opt.Extra || !env.Classic()):
+			o.Usagef("%s needs a value, not an empty one", optionName(opt))
 		case cfg.Own != nil && cfg.Own(o, opt, arg):
 		case opt.Long == OptJSON.Long:
 			o.JSON = true
@@ -109,6 +126,14 @@ func newOptions(env *Env, cfg ParseConfig) *Options {
 	}
 	o.Options = getopt.NewOptions(p, append([]string{env.Name}, env.Args...))
 	return o
+}
+
+// optionName returns the name of an option, for messages.
+func optionName(opt *Option) string {
+	if opt.Long != "" {
+		return "--" + opt.Long
+	}
+	return "-" + string(opt.Short)
 }
 
 // program returns the properties of a command that package getopt needs.

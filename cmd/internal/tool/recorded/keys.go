@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -22,7 +23,7 @@ func KeyConfig(file *conf.File, host, port string) (keys.Config, bool) {
 		MaxLen: file.KeyMaxLen, Expire: file.KeyExpire, ScanCount: file.KeyCount,
 	}
 	if host != "" || port != "" {
-		cfg.Servers = []string{Server(host, port)}
+		cfg.Servers = []string{net.JoinHostPort(cmp.Or(host, "localhost"), cmp.Or(port, "6379"))}
 	}
 	return cfg, len(cfg.Servers) > 0 && !file.NoKeys
 }

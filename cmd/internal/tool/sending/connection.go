@@ -1,6 +1,9 @@
 package sending
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/textproto"
 	"strings"
@@ -18,6 +21,34 @@ var OptRetry = cli.Option{Long: "retry", Arg: "TIME", Help: "how long to repeat 
 type Connection struct {
 	Config  remote.Config
 	Secrets send.Secrets
+
+	prefix string // of the names of the options; "" means "--"
+}
+
+// option returns the name of an option.
+func (c *Connection) option(name string) string { return cmp.Or(c.prefix, "--") + name }
+
+// Check returns an error if an option lacks another one.
+func (c *Connection) Check() error {
+	switch {
+	case (c.Config.User != "") != (c.Secrets.Password != ""):
+		return fmt.Errorf("%s and %s belong together", c.option("user"), c.option("password"))
+	case c.Secrets.Key != "" && c.Secrets.Cert == "":
+		return fmt.Errorf("%s needs %s", c.option("key"), c.option("cert"))
+	}
+	return nil
+}
+
+// Read reads the files of secrets into Config. Its errors name the option.
+func (c *Connection) Read() error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	err := c.Secrets.Read(&c.Config)
+	if e, ok := errors.AsType[*send.SecretError](err); ok {
+		return fmt.Errorf("%s: %w", c.option(e.Setting), e.Err)
+	}
+	return err
 }
 
 // ConnectionRows returns the rows of the options, with their heading.
@@ -40,7 +71,7 @@ func (c *Connection) Own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case "retry":
 		d, err := pcptime.ParseInterval(arg)
 		if err != nil || d <= 0 {
-			o.Usagef("--retry needs a time such as 30s or 10min")
+			o.Usagef("--retry needs a time such as 30s or 10min, not %q", arg)
 		}
 		c.Config.Retry = d
 	case "header":
@@ -48,10 +79,10 @@ func (c *Connection) Own(o *cli.Options, opt *cli.Option, arg string) bool {
 		name, value = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value)
 		switch {
 		case !ok || name == "" || strings.ContainsAny(name, " \r\n") || strings.ContainsAny(value, "\r\n"):
-			o.Usagef("--header needs NAME:VALUE")
+			o.Usagef("%s needs NAME:VALUE, not %q", c.option("header"), arg)
 			return true
 		case name == "Authorization":
-			o.Usagef("--token and --user authenticate, with secrets in files")
+			o.Usagef("%s cannot set Authorization: %s and %s authenticate, with secrets in files", c.option("header"), c.option("token"), c.option("user"))
 			return true
 		}
 		if c.Config.Header == nil {

@@ -12,8 +12,11 @@ import (
 
 // An Engine has the options of commands that answer requests for series from a database of the Prometheus family.
 type Engine struct {
-	urls []string
-	conn Connection
+	urls  []string
+	conn  Connection
+	given []string // options of the connection
+	file  bool     // the settings of a file count
+	bad   error    // in urls
 }
 
 // enginePrefix begins the names of the connection options of an engine.
@@ -46,15 +49,30 @@ func (e *Engine) Own(o *cli.Options, opt *cli.Option, arg string) bool {
 		return true
 	}
 	name, ok := strings.CutPrefix(opt.Long, enginePrefix)
-	return ok && name != "retry" && e.conn.Own(o, &cli.Option{Long: name}, arg)
+	e.conn.prefix = "--" + enginePrefix
+	if !ok || name == OptRetry.Long || !e.conn.Own(o, &cli.Option{Long: name}, arg) {
+		return false
+	}
+	e.given = append(e.given, "--"+opt.Long)
+	return true
 }
 
 func (e *Engine) add(list string) {
 	for u := range strings.SplitSeq(list, ",") {
-		if u = strings.TrimSpace(u); u != "" {
-			e.urls = append(e.urls, u)
+		if u = strings.TrimSpace(u); u == "" && e.bad == nil {
+			e.bad = fmt.Errorf("an address is missing in %q", list)
 		}
+		e.urls = append(e.urls, u)
 	}
+}
+
+// Check returns an error if there are options for the connection to an engine, and there is no engine. In a configuration file, there
+// may be one: then it is called after Settings.
+func (e *Engine) Check() error {
+	if !e.Any() && len(e.given) > 0 {
+		return fmt.Errorf("%s is for --engine; add --engine=URL", e.given[0])
+	}
+	return nil
 }
 
 // Settings takes the settings of a configuration file, engine and those that begin with "engine.", unless there are options.
@@ -62,7 +80,10 @@ func (e *Engine) Settings(set map[string]string) error {
 	if e.Any() {
 		return nil
 	}
-	e.add(set["engine"])
+	if list := set["engine"]; list != "" {
+		e.file, e.conn.prefix = true, "engine."
+		e.add(list)
+	}
 	for name, value := range maps.All(set) {
 		conn, ok := strings.CutPrefix(name, "engine.")
 		switch {
@@ -103,14 +124,21 @@ func (e *Engine) Any() bool { return len(e.urls) > 0 }
 
 // Dial returns a client of the engine. Agent is the name and version of the program.
 func (e *Engine) Dial(agent string, log *slog.Logger) (*engine.Client, error) {
-	cfg := e.conn.Config
-	if err := e.conn.Secrets.Read(&cfg); err != nil {
-		return nil, fmt.Errorf("--engine: %w", err)
+	name := "--engine"
+	if e.file {
+		name = "engine"
 	}
+	if e.bad != nil {
+		return nil, fmt.Errorf("%s: %w", name, e.bad)
+	}
+	if err := e.conn.Read(); err != nil {
+		return nil, err
+	}
+	cfg := e.conn.Config
 	cfg.UserAgent = agent
 	c, err := engine.Dial(engine.Config{URLs: e.urls, Connection: cfg, Log: log})
 	if err != nil {
-		return nil, fmt.Errorf("--engine: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return c, nil
 }

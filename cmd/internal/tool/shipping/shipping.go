@@ -65,9 +65,41 @@ func (set *Options) Own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 // Check reports options that need --ship as a usage error.
 func (set *Options) Check(o *cli.Options) {
-	if set.to == "" && (set.keep != 0 || set.life != "") {
-		o.Usagef("--keep-local and --lifecycle are for --ship")
+	if set.to != "" {
+		return
 	}
+	if set.keep != 0 {
+		o.Usagef("--keep-local is for --ship; add --ship=ADDRESS")
+	}
+	if set.life != "" {
+		o.Usagef("--lifecycle is for --ship; add --ship=ADDRESS")
+	}
+}
+
+// Try returns an error that names --ship if nothing can be stored there.
+func (set *Options) Try(ctx context.Context, env *cli.Env) error {
+	if set.to == "" {
+		return nil
+	}
+	return TryDir(ctx, env, "--ship", set.to, "pcp-check")
+}
+
+// tryTime is the time limit for the answer of a store at the start. A store that does not answer is tried later.
+const tryTime = 3 * time.Second
+
+// TryDir returns an error that names the option and its argument, the address of a directory, if the directory cannot be used and
+// waiting does not help. If name is not "" it must be possible to write files there, which is tried with that name.
+func TryDir(ctx context.Context, env *cli.Env, option, address, name string) error {
+	dir, err := objects.OpenDir(address, env.Getenv)
+	if err != nil {
+		return fmt.Errorf("%s: %w", option, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	if err := dir.Check(ctx, name); err != nil {
+		return fmt.Errorf("%s %s: %w", option, address, err)
+	}
+	return nil
 }
 
 // Any reports whether archives are to be stored.
