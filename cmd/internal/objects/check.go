@@ -33,7 +33,7 @@ func (d *Dir) Check(ctx context.Context, name string) error {
 	return err
 }
 
-// lasting reports whether an error of a store is one that does not pass by itself.
+// lasting reports whether an error of a store remains until somebody changes something.
 func lasting(err error) bool {
 	if e, ok := errors.AsType[*statusError](err); ok {
 		passing := []int{http.StatusRequestTimeout, http.StatusConflict, http.StatusPreconditionFailed, http.StatusTooEarly, http.StatusTooManyRequests}

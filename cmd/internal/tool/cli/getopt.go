@@ -61,7 +61,7 @@ type ParseConfig struct {
 	Archives bool // the tool reads archives
 	HighRes  bool // the C tool takes intervals of nanoseconds, and prints that
 
-	// NonEmpty reports an empty argument of an option as a mistake; under the name of the C tool, only of one that it lacks.
+	// NonEmpty reports an empty argument of an option as a mistake; under the name of the C tool, only if that lacks the option.
 	NonEmpty bool
 	// Once lists options that are a mistake if they are given twice with different arguments; the last one of others counts,
 	// or they add up.
