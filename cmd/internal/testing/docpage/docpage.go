@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,6 +117,37 @@ func (p *Page) Commands() []Command {
 	}
 	return list
 }
+
+// Typed returns the commands that a reader types: those of blocks for the shell whose first line begins with a program. In a block with
+// prompts ("$ ") these are the lines with one, and the others are output.
+func (p *Page) Typed(program func(name string) bool) []Command {
+	var list []Command
+	for _, b := range p.Blocks {
+		lines := strings.Split(strings.TrimSuffix(b.Text, "\n"), "\n")
+		first, prompted := strings.CutPrefix(lines[0], "$ ")
+		words := strings.Fields(first)
+		if b.Kind != "" && b.Kind != "sh" || len(words) == 0 || !prompted && !program(words[0]) && !assigned.MatchString(words[0]) {
+			continue
+		}
+		joined := false
+		for i, line := range lines {
+			text, prompt := strings.CutPrefix(line, "$ ")
+			switch {
+			case joined:
+				list[len(list)-1].Text += "\n" + line
+			case prompt || !prompted && strings.TrimSpace(line) != "":
+				list = append(list, Command{p.Name, b.Line + i, strings.TrimSpace(text)})
+			default:
+				continue
+			}
+			joined = strings.HasSuffix(line, `\`)
+		}
+	}
+	return list
+}
+
+// assigned matches a word that sets a variable for a command.
+var assigned = regexp.MustCompile(`^[A-Z_]+=\S*$`)
 
 // File returns the text of a file that the page has.
 func (p *Page) File(t testing.TB, name string) string {

@@ -45,3 +45,12 @@ Text.
 		t.Errorf("file %q", got)
 	}
 }
+
+func TestTyped(t *testing.T) {
+	const text = "# A page\n\n    $ echo one\n    one\n    $ echo two \\\n      three\n    two three\n\n    pages: [1]\n\n    X=1 echo four\n    other five\n\n```sh\necho six\n```\n\n```go\necho := 7\n```\n"
+	p := &Page{Name: "page", Blocks: blocks(text)}
+	want := []Command{{"page", 3, "echo one"}, {"page", 5, "echo two \\\n  three"}, {"page", 11, "X=1 echo four"}, {"page", 12, "other five"}, {"page", 15, "echo six"}}
+	if d := cmp.Diff(want, p.Typed(func(name string) bool { return name == "echo" })); d != "" {
+		t.Errorf("want -, got +:\n%s", d)
+	}
+}

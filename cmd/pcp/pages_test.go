@@ -1,0 +1,374 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/testing/docpage"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/testing/await"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
+)
+
+// An exception is a command of a page that TestPages does not run to its end.
+type exception struct {
+	page    string // "docs/web.md"
+	command string // how it begins, or the expression that it matches; "" for all of the page
+	reason  string
+}
+
+// elsewhere are the commands that other tests run: those in the package and with the name of the reason.
+var elsewhere = []exception{
+	{"docs/agents.md", "", "pmda TestGuideOurs"},
+	{"docs/alerts.md", "", "cmd/pcp TestAlertsPage"},
+	{"docs/engine.md", "", "cmd/internal/interop/prom TestEngine"},
+	{"docs/fleet.md", "", "cmd/internal/interop/prom TestFleetPage"},
+	{"docs/from-opentelemetry.md", "", "cmd/internal/interop/prom TestPushed"},
+	{"docs/from-prometheus.md", "", "cmd/internal/interop/prom TestFromPrometheus"},
+	{"docs/grafana.md", "", "cmd/internal/interop/prom TestGrafana"},
+	{"docs/instrumenting.md", "pminfo -dfT mmv.shop", "examples TestFirstProgram"},
+	{"docs/instrumenting.md", "pmval -f1 .*mmv.shop.orders", "examples TestFirstProgram"},
+	{"docs/acme.md", "pminfo", "examples TestAcme"},
+	{"docs/acme.md", "pmval", "examples TestAcme"},
+	{"docs/acme.md", "kill", "examples TestAcme"},
+	{"docs/statsd.md", "echo", "cmd/internal/interop/prom TestPushed"},
+	{"docs/statsd.md", "pminfo -f statsd.shop.orders", "cmd/internal/interop/prom TestPushed"},
+	{"docs/web.md", "curl .*44322/(pmapi|metrics)", "cmd/internal/pmproxy/webapi TestPage"},
+	{"docs/web.md", "curl .*44322/api/v1", "cmd/internal/prom/api TestPage"},
+	{"docs/web.md", "promtool", "cmd/internal/prom/api TestPage"},
+}
+
+// notRun are commands that no test runs, with the reason. Their number may only fall.
+var notRun = []exception{
+	{"CONTRIBUTING.md", "", "it is for developers, and runs all tests"},
+	{"README.md", "", "the hosts and archives are examples"},
+	{"docs/debugging.md", "pminfo -D context -h web:4000", "it shows a connection that fails"},
+	{"docs/debugging.md", "pminfo -D auth -h 'web", "it shows a user who is refused"},
+	{"docs/instrumenting.md", "make run", "it is for developers"},
+	{"docs/instrumenting.md", "pminfo -f trace.transact", "it needs the program of the example before it"},
+	{"docs/instrumenting.md", "pminfo -f mmv.shop.http_requests_total", "it needs the program of the example before it"},
+	{"docs/opentelemetry.md", "pcp otlp --to https://otel.example.com", "it needs a server with a certificate"},
+	{"docs/page.md", "pcp chart( -c Overview|.* -c ./view)", "it needs a view of pmchart"},
+	{"docs/prometheus.md", "pcp push --to", "it needs a database"},
+	{"docs/recording.md", ".*(s3://|https?://|-f hosts|--hosts-dns)", "it needs a bucket or servers"},
+	{"docs/recording.md", "pcp replay 14:30", "it depends on the time of day"},
+	{"docs/security.md", "pminfo", "it needs a server with accounts or a certificate"},
+	{"docs/security.md", "pcp passwd (add|change|remove)", "it asks for a password"},
+	{"docs/security.md", "mkdir|openssl|printf|chown", "it is not of ours"},
+	{"docs/statsd.md", "pcp up|pcp agent|pminfo -f statsd.pmda", "it takes the port of the machine"},
+	{"docs/web.md", "curl .*(8080/series|/fleet/)", "it needs archives of many hosts"},
+	{"docs/web.md", "(pmseries|pmproxy) .*6379|pmproxy -h localhost -r 6379", "it needs a key server"},
+	{"docs/web.md", "pmlogpush|printf", "it needs a server with a certificate and tokens"},
+	{"docs/web.md", "rm ", "it is not of ours"},
+}
+
+// maxNotRun is the number of commands that no test runs. Lower it when it falls.
+const maxNotRun = 90
+
+// ownMachine are pages about changes of the machine, on which tests in chroots have the same commands. Here only the options are checked.
+var ownMachine = []string{"docs/install.md", "docs/releasing.md", "docs/containers.md", "docs/kubernetes.md"}
+
+// endless match commands that run until they are interrupted.
+var endless = regexp.MustCompile(`^(pcp (up|record [^-]\S*|record -f|chart|proxy|top( -[^-]\S* \S+)*$|replay -1h top|top --text|otlp .*-[th])|pmlogger|pmproxy)\b`)
+
+// assignments match variables before a command.
+var assignments = regexp.MustCompile(`^([A-Z_]+=\S* )+`)
+
+// documented returns the commands of README and docs.
+func documented(t *testing.T) []docpage.Command {
+	t.Helper()
+	names := map[string]bool{"pcp": true, "bin/pcp": true}
+	for _, name := range strings.Fields("make sudo curl promtool openssl mkdir printf rm cd go go-get apt dnf rpm docker podman helm kubectl systemctl echo git tar") {
+		names[name] = true
+	}
+	each(commands(), func(c *cli.Command) { names[c.Link] = c.Link != "" })
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []docpage.Command
+	for _, path := range append([]string{"../../README.md", "../../CONTRIBUTING.md"}, pages...) {
+		name, err := filepath.Rel("../..", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, docpage.Read(t, name).Typed(func(name string) bool { return names[name] })...)
+	}
+	return list
+}
+
+// uncommented returns a command without the explanation after it.
+func uncommented(c docpage.Command) string {
+	text := regexp.MustCompile(` +#( .*)?$`).ReplaceAllString(c.Text, "")
+	if c.Page == "docs/top.md" {
+		text, _, _ = strings.Cut(text, "   ") // a column
+	}
+	return strings.TrimSpace(text)
+}
+
+// in returns the row of a table for a command, or nil.
+func in(table []exception, c docpage.Command) *exception {
+	for i, s := range table {
+		if s.page == c.Page && (s.command == "" || strings.HasPrefix(c.Text, s.command) || regexp.MustCompile(`^`+s.command).MatchString(c.Text)) {
+			return &table[i]
+		}
+	}
+	return nil
+}
+
+// TestPageOptions checks that each command of ours on the pages exists, and has the options that it has there.
+func TestPageOptions(t *testing.T) {
+	table, n := commands(), 0
+	for _, c := range documented(t) {
+		words := strings.Fields(uncommented(c))
+		for len(words) > 0 && (words[0] == "sudo" || strings.Contains(words[0], "=")) {
+			words = words[1:]
+		}
+		if len(words) > 1 && (words[0] == "pcp" || words[0] == "bin/pcp") && !strings.HasPrefix(words[1], "-") {
+			words = words[1:]
+		}
+		if len(words) == 0 {
+			continue
+		}
+		command := cli.Find(table, words[0])
+		if command == nil {
+			if words[0] != "pcp" && words[0] != "bin/pcp" && (strings.HasPrefix(uncommented(c), "pcp ") || strings.HasPrefix(c.Text, "sudo pcp ")) {
+				t.Errorf("%s:%d: %s: there is no such command", c.Page, c.Line, c.Text)
+			}
+			continue
+		}
+		words = words[1:]
+		for len(words) > 0 && len(command.Sub) > 0 {
+			sub := cli.Find(table, command.Name+" "+words[0])
+			if sub == nil {
+				break
+			}
+			command, words = sub, words[1:]
+		}
+		n++
+		if command.Name == "agent test" {
+			continue // the options are the agent's
+		}
+		for _, w := range words {
+			if w == "|" || strings.ContainsAny(w, ">`'\"") || command.Name == "replay" && !strings.HasPrefix(w, "-") {
+				break // another program, a text, or the command of a replay
+			}
+			long, isLong := strings.CutPrefix(w, "--")
+			long, _, _ = strings.Cut(long, "=")
+			if isLong && long != "" && !slices.ContainsFunc(command.OptionList(), func(o cli.Option) bool { return o.Long == long }) {
+				t.Errorf("%s:%d: %s: pcp %s has no option --%s", c.Page, c.Line, c.Text, command.Name, long)
+			}
+			if short := []rune(w); !isLong && len(short) > 1 && short[0] == '-' && (short[1] < '0' || short[1] > '9') &&
+				!slices.ContainsFunc(command.OptionList(), func(o cli.Option) bool { return o.Short == short[1] }) {
+				t.Errorf("%s:%d: %s: pcp %s has no option -%c", c.Page, c.Line, c.Text, command.Name, short[1])
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("only %d commands were found on the pages", n)
+	}
+}
+
+// TestPages runs the commands of README and docs that no other test runs, on a collector of its own, with archives of the names on the
+// pages and a server that accepts everything.
+func TestPages(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the pages are about metrics of Linux")
+	}
+	w := newPageWorld(t)
+	used, left := map[*exception]bool{}, 0
+	var todo []docpage.Command
+	for _, c := range documented(t) {
+		c.Text = uncommented(c)
+		if slices.Contains(ownMachine, c.Page) {
+			continue
+		}
+		if s := in(elsewhere, c); s != nil {
+			used[s] = true
+			continue
+		}
+		if s := in(notRun, c); s != nil {
+			used[s] = true
+			left++
+			continue
+		}
+		if name, _, _ := strings.Cut(assignments.ReplaceAllString(c.Text, ""), " "); name != "pcp" && cli.Find(commands(), name) == nil {
+			t.Errorf("%s:%d: %s: a command that is not ours needs a row of notRun or elsewhere", c.Page, c.Line, c.Text)
+			continue
+		}
+		todo = append(todo, c)
+	}
+	if left > maxNotRun {
+		t.Errorf("%d commands of pages are not run, and %d are allowed", left, maxNotRun)
+	} else if left < maxNotRun-5 {
+		t.Errorf("%d commands of pages are not run: lower maxNotRun", left)
+	}
+	for _, table := range [][]exception{elsewhere, notRun} {
+		for i := range table {
+			if s := &table[i]; !used[s] {
+				t.Errorf("%s has no command %q any more", s.page, s.command)
+			}
+		}
+	}
+	for _, s := range elsewhere {
+		dir, name, _ := strings.Cut(s.reason, " ")
+		if !hasTest(t, dir, name) {
+			t.Errorf("%s: there is no test %s", s.page, s.reason)
+		}
+	}
+	var wg sync.WaitGroup
+	limit := make(chan struct{}, 4)
+	for _, c := range todo {
+		wg.Go(func() {
+			limit <- struct{}{}
+			defer func() { <-limit }()
+			w.run(t, c)
+		})
+	}
+	wg.Wait()
+}
+
+// hasTest reports whether a folder of the repository has a test of this name.
+func hasTest(t *testing.T, dir, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(path string) bool {
+		b, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(b), "\nfunc "+name+"(")
+	})
+}
+
+// A pageWorld is where TestPages runs commands.
+type pageWorld struct {
+	dir     string
+	env     []string
+	replace *strings.Replacer
+}
+
+func newPageWorld(t *testing.T) *pageWorld {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pages") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	w := &pageWorld{dir: dir}
+	accept := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }))
+	t.Cleanup(accept.Close)
+	port, socket := strconv.Itoa(oracle.FreePort(t)), filepath.Join(dir, "s")
+	w.env = append(covered(), "HOME="+dir, "TMPDIR="+dir, "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "PCP_CONF=/dev/null", "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir,
+		"PCP_SYSCONF_DIR="+filepath.Join(dir, "etc"), "PCP_LOG_DIR="+filepath.Join(dir, "log"), "PMCD_SOCKET="+socket, "PMCD_PORT="+port, "TZ=UTC", "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+	w.replace = strings.NewReplacer("-h www", "-h unix:"+socket, "-h web1", "-h unix:"+socket, "http://localhost:4318", accept.URL, "| ts", "| cat", "pcp up ", "pcp up --port 0 --web-port 0 --socket ./N ",
+		"/etc/pcp", filepath.Join(dir, "etc"), "/var/log/pcp/pmlogger/www", filepath.Join(dir, "state/pcp/pmlogger/*"), "/var/log/pcp/pmlogger", filepath.Join(dir, "state/pcp/pmlogger"),
+		"/data/", dir+"/data/", "/mnt/shared", filepath.Join(dir, "shared"), "/net/", dir+"/net/", "alpha beta", "unix:"+socket, "http://localhost:8428", accept.URL, "http://localhost:9090", accept.URL,
+		"~/.pcp/token", filepath.Join(dir, "token"))
+	w.must(t, program(t)+" links bin")
+	var table strings.Builder
+	table.WriteString("time,kernel.all.load,disk.dev.read,kernel.all.cpu.user\n")
+	for i := range 12 * 60 {
+		fmt.Fprintf(&table, "2026-11-21T%02d:%02d:00Z,%d,%d,%d\n", 8+i/60, i%60, i%7, 10*i, 100*i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "table.csv"), []byte(table.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.must(t, "mkdir -p data net shared etc log")
+	for name, text := range map[string]string{"token": "secret\n", "config": "log mandatory on 1sec { kernel.all.load }\n", "hosts": "unix:" + socket + "\n", "etc/targets.yml": "remote_write:\n- url: " + accept.URL + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.must(t, "pcp import csv table.csv 20261121; for a in 20261124 20261125; do pcp logcp 20261121 $a; done")
+	up := w.start(t, "pcp up --sample --port "+port+" --socket "+socket+" --web-port 0")
+	t.Cleanup(func() { w.stop(t, up, "pcp up") })
+	await.Until(t, "pcp up serves and records", func() bool {
+		return w.command(t.Context(), "pcp info -f pmcd.numclients && pcp replay | grep -q .").Run() == nil
+	})
+	recorder := w.start(t, "pcp record unix:"+socket)
+	t.Cleanup(func() { w.stop(t, recorder, "pcp record") })
+	await.Until(t, "pcp record records", func() bool { return w.command(t.Context(), "pcp record --status").Run() == nil })
+	return w
+}
+
+// command returns a command for the shell.
+func (w *pageWorld) command(ctx context.Context, line string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = w.dir, w.env, time.Second
+	return cmd
+}
+
+func (w *pageWorld) must(t *testing.T, line string) {
+	t.Helper()
+	if out, err := w.command(t.Context(), line).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// A started command runs until it is stopped.
+type startedCommand struct {
+	cmd *exec.Cmd
+	out string // the file with its output
+}
+
+func (w *pageWorld) start(t *testing.T, line string) *startedCommand {
+	t.Helper()
+	f, err := os.CreateTemp(w.dir, "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cmd := w.command(context.Background(), "exec "+line)
+	cmd.Stdout, cmd.Stderr = f, f
+	if err := cmd.Start(); err != nil {
+		t.Errorf("%s: %v", line, err)
+	}
+	return &startedCommand{cmd, f.Name()}
+}
+
+// stop interrupts a command, which must still run, and end without an error.
+func (w *pageWorld) stop(t *testing.T, s *startedCommand, line string) {
+	t.Helper()
+	gone := s.cmd.Process.Signal(syscall.SIGINT)
+	err := await.Exit(t, s.cmd)
+	if status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus); gone != nil || err != nil && !(ok && status.Signaled() && status.Signal() == syscall.SIGINT) {
+		text, _ := os.ReadFile(s.out)
+		t.Errorf("%s: %v %v\n%.2000s", line, gone, err, text)
+	}
+}
+
+// run runs a command of a page.
+func (w *pageWorld) run(t *testing.T, c docpage.Command) {
+	own := fmt.Sprintf("%s-%d", strings.TrimSuffix(filepath.Base(c.Page), ".md"), c.Line) // a state directory of its own
+	line := strings.ReplaceAll(w.replace.Replace(c.Text+" "), "--socket ./N", "--socket ./"+own+".s --dir ./"+own)
+	if strings.HasPrefix(line, "pcp record ") && !strings.Contains(line, " -d ") && !strings.Contains(line, "--status") {
+		line += "-d ./" + own
+	}
+	if endless.MatchString(c.Text) {
+		s := w.start(t, line)
+		time.Sleep(time.Second) // what is wrong with the options shows at once
+		w.stop(t, s, fmt.Sprintf("%s:%d: %s", c.Page, c.Line, line))
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if out, err := w.command(ctx, line).CombinedOutput(); err != nil {
+		t.Errorf("%s:%d: %s: %v\n%.1500s", c.Page, c.Line, line, err, out)
+	}
+}
