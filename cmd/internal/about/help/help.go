@@ -125,7 +125,7 @@ func mentioned(commands []*cli.Command, text string) []*cli.Command {
 }
 
 // first are the commands to begin with.
-var first = []string{"up", "top", "ps", "info", "val", "replay", "chart", "record", "alerts", "help"}
+var first = []string{"up", "top", "info", "val", "replay", "chart", "record", "alerts", "doctor", "help"}
 
 // principal are the main commands of each group.
 var principal = map[string][]string{
@@ -136,7 +136,7 @@ var principal = map[string][]string{
 	cli.Export:     {"push", "otlp", "export-json", "export-influxdb", "2csv", "import"},
 	cli.Serve:      {"chart", "proxy", "series", "search"},
 	cli.WriteAgent: {"agent", "dbpmda", "mmvdump"},
-	cli.Administer: {"up", "pmcd", "service", "passwd", "find", "store", "links", "completion", "help"},
+	cli.Administer: {"up", "doctor", "pmcd", "service", "passwd", "find", "store", "links", "completion", "help"},
 	cli.Scripts:    {"trace", "json", "date", "hostname", "config", "getopt", "signal"},
 }
 

@@ -14,7 +14,7 @@ import (
 // Command is pcp doctor.
 var Command = &cli.Command{
 	Name:     "doctor",
-	Group:    "Services",
+	Group:    cli.Administer,
 	Summary:  "find what is wrong with this installation",
 	Synopsis: "[options]",
 	Doc: `

@@ -28,6 +28,7 @@ var (
 	collectors = foreignName{use: "pcp up, which collects and records; pcp record records other hosts, and pcp help export lists where values can be sent"}
 	notifiers  = foreignName{use: "pcp alerts, for rules and for receivers: web hooks, Alertmanager and mail"}
 	telemetry  = foreignName{use: "pcp up --otlp, to receive; pcp otlp, to send"}
+	doctor     = foreignName{use: "pcp doctor"}
 	profiler   = foreignName{use: "pcp pidstat or pcp top, for the processes that use the processors; there is no profiler of functions"}
 )
 
@@ -55,6 +56,7 @@ var foreignNames = map[string]foreignName{
 	"iotop": perProcess, "iftop": network, "nload": network, "nethogs": network, "ifstat": network, "ifconfig": network,
 	"slabtop": {use: "pcp slabinfo"}, "df": {use: "pcp info -f filesys.full"}, "w": {use: "pcp uptime"}, "dool": {use: "pcp dstat"},
 	"sysstat": {use: "pcp iostat, pcp mpstat, pcp pidstat and pcp atopsar"}, "sadf": {use: "pcp import sar for its files, pcp rep -o csv for CSV"},
+	"health": doctor, "diagnose": doctor, "troubleshoot": doctor,
 	"swap": {use: "pcp vmstat or pcp free"}, "numa": {use: "pcp numastat"}, "systemctl": {use: "pcp service"}, "login": {use: "pcp passwd"},
 	"export": exports, "exports": exports,
 	"kill": {use: "pcp signal"}, "ping": {use: "pcp cdwait"},
