@@ -78,6 +78,8 @@ func (r *release) image(in input) (v1.Image, error) {
 		return errors.Join(
 			dir("etc", 0o755, 0),
 			file("etc/group", []byte("root:x:0:\npcp:x:65532:\n")),
+			// Docker and Kubernetes mount their own; other runtimes do not.
+			file("etc/hosts", []byte("127.0.0.1\tlocalhost\n::1\tlocalhost\n")),
 			file("etc/passwd", []byte("root:x:0:0:root:/:/\npcp:x:65532:65532:Performance Co-Pilot:"+imageState+":/\n")),
 			dir("etc/ssl", 0o755, 0), dir("etc/ssl/certs", 0o755, 0),
 			file("etc/ssl/certs/ca-certificates.crt", certificates()),
