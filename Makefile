@@ -117,6 +117,10 @@ qa: build           ## the upstream QA suite's tests with our tools in place of 
 metrics:            ## docs/metrics, the pages about all metrics, of the tables of the agents
 	$(GO) run ./scripts/metrics
 
+.PHONY: man3
+man3:               ## bin/man3, manual pages of the library, of its documentation
+	@rm -rf bin/man3 && $(GO) run ./scripts/man3 bin/man3
+
 page:               ## cmd/internal/web/dist, the bundle of the page, of its sources
 	GOWORK=off $(GO) -C cmd/internal/web/build run .
 
@@ -131,10 +135,10 @@ chromium:           ## a browser to test the page with, from the system's packag
 oracle:             ## the real PCP, from the system's packages, where apt and root allow
 	scripts/oracle
 
-install: build      ## program, links, manual pages, completion, units and samples below $(DESTDIR)$(PREFIX)
+install: build man3 ## program, links, manual pages, completion, units and samples below $(DESTDIR)$(PREFIX)
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install install
 
-uninstall: build    ## remove what make install installed
+uninstall: build man3 ## remove what make install installed
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install uninstall
 
 clean:

@@ -32,7 +32,7 @@ func TestInstall(t *testing.T) {
 	root := dest + prefix
 	for _, name := range []string{
 		"bin/pcp", "bin/pminfo",
-		"share/man/man1/pcp.1", "share/man/man1/pminfo.1", "share/man/man1/pcp-info.1", "share/man/man5/mmv.5",
+		"share/man/man1/pcp.1", "share/man/man1/pminfo.1", "share/man/man1/pcp-info.1", "share/man/man5/mmv.5", "share/man/man3/pcp.3", "share/man/man3/pcp-pmapi.3",
 		"share/bash-completion/completions/pcp", "share/bash-completion/completions/pminfo",
 		"share/zsh/site-functions/_pcp", "share/fish/vendor_completions.d/pcp.fish",
 		"lib/systemd/system/pcp-pmcd.service", "lib/systemd/system/pcp-pmcd.socket",

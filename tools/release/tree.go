@@ -25,9 +25,14 @@ type tree []entry
 
 // stage installs below a prefix, with the script of make install, and returns the installed entries.
 func (r *release) stage(ctx context.Context, host, prefix string) (tree, error) {
+	man3 := filepath.Join(r.work, "man3")
+	cmd := exec.CommandContext(ctx, goCommand(), "run", "./scripts/man3", man3)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("scripts/man3: %w\n%s", err, strings.TrimSpace(string(out)))
+	}
 	dest := r.staged(prefix)
-	cmd := exec.CommandContext(ctx, "scripts/install", "install")
-	cmd.Env = append(os.Environ(), "BIN="+host, "DESTDIR="+dest, "PREFIX="+prefix)
+	cmd = exec.CommandContext(ctx, "scripts/install", "install")
+	cmd.Env = append(os.Environ(), "BIN="+host, "MAN3="+man3, "DESTDIR="+dest, "PREFIX="+prefix)
 	// Directories have these variables of their own, which a releaser may have set for make install.
 	for _, name := range []string{"BINDIR", "DATADIR", "MANDIR", "BASHDIR", "ZSHDIR", "FISHDIR", "UNITDIR", "USERUNITDIR", "SYSUSERSDIR", "TMPFILESDIR", "EXAMPLEDIR", "DOCDIR"} {
 		cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
