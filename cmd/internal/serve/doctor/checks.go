@@ -18,7 +18,7 @@ type check struct {
 
 // checks are made in this order, those of collectors and agents first.
 func checks() []check {
-	return slices.Concat(collectorChecks())
+	return slices.Concat(collectorChecks(), agentChecks(), directoryChecks(), settingChecks())
 }
 
 // kinds returns all kinds of faults by their identifiers.
@@ -32,10 +32,13 @@ var kinds = sync.OnceValue(func() map[string]kind {
 
 // faults are all kinds of faults, in the order of docs/doctor.md.
 func faults() []kind {
-	return slices.Concat(collectorFaults(), []kind{
+	return slices.Concat(collectorFaults(), agentFaults(), directoryFaults(), settingFaults(), []kind{
 		{"check.unfinished", warning, "A check did not end in time.", "Faults of these kinds are not found. A file system or a name service may hang."},
 	})
 }
+
+// grace is the time for a check whose time is over to return what it has found.
+const grace = 200 * time.Millisecond
 
 // examine makes the checks, each within its limit of time.
 func (s *site) examine(ctx context.Context, quiet bool) []finding {
@@ -44,30 +47,27 @@ func (s *site) examine(ctx context.Context, quiet bool) []finding {
 		if ctx.Err() != nil {
 			break
 		}
+		if s.conf.Err() != nil && !c.remote && c.name != settingsCheck { // paths are not known
+			continue
+		}
 		if s.host != "" && !c.remote || quiet && c.warns {
 			continue
 		}
 		found := make(chan []finding, 1)
 		within, cancel := context.WithTimeout(ctx, s.each)
 		go func() { found <- c.run(within, s) }()
+		late := time.NewTimer(s.each + grace)
 		select {
 		case l := <-found:
 			list = append(list, l...)
-		case <-wait(within):
-			if ctx.Err() == nil {
-				list = append(list, unfinished(c.name, s.each))
-			}
+		case <-ctx.Done():
+		case <-late.C:
+			list = append(list, unfinished(c.name, s.each))
 		}
+		late.Stop()
 		cancel()
 	}
 	return list
-}
-
-// wait ends a little later than ctx, so that a check that regards it returns its findings.
-func wait(ctx context.Context) <-chan struct{} {
-	done := make(chan struct{})
-	context.AfterFunc(ctx, func() { time.AfterFunc(200*time.Millisecond, func() { close(done) }) })
-	return done
 }
 
 func unfinished(name string, after time.Duration) finding {

@@ -20,17 +20,17 @@ const bareConf = "pmcd 2 dso pmcd_init /usr/lib/pmda_pmcd.so\n"
 func TestCollector(t *testing.T) {
 	t.Parallel()
 	testStaged(t, []staged{
-		{"collector.unreachable", func(*stage) {}, "no collector answers on this machine (socket"},
+		{"collector.unreachable", func(*stage) {}, "no collector answers on this machine (socket", nil},
 		{"collector.hangs", func(g *stage) {
 			g.listen(func(net.Conn) {})
 			g.host = "localhost:" + g.vars["PMCD_PORT"]
-		}, "accepts connections but does not answer within"},
+		}, "accepts connections but does not answer within", nil},
 		{"collector.broken", func(g *stage) {
 			g.host = "localhost:" + g.vars["PMCD_PORT"]
 			g.listen(func(c net.Conn) { io.WriteString(c, "HTTP/1.0 400 Bad Request\r\n\r\n"); c.Close() })
-		}, "does not answer as a collector"},
-		{"collector.foreign", func(g *stage) { g.listen(func(net.Conn) {}) }, "in use by the program doctor.test"},
-		{"collector.refuses", func(g *stage) { g.pmcd(bareConf + "[access]\ndisallow \"*\" : all;\n") }, "does not admit this client"},
+		}, "does not answer as a collector", nil},
+		{"collector.foreign", func(g *stage) { g.listen(func(net.Conn) {}) }, "in use by the program doctor.test", nil},
+		{"collector.refuses", func(g *stage) { g.pmcd(bareConf + "[access]\ndisallow \"*\" : all;\n") }, "does not admit this client", nil},
 		{"collector.full", func(g *stage) {
 			g.pmcd(bareConf + "[access]\nallow \"*\" : maximum 1 connections;\n")
 			g.host = "localhost:" + g.vars["PMCD_PORT"]
@@ -39,18 +39,18 @@ func TestCollector(t *testing.T) {
 				g.t.Fatal(err)
 			}
 			g.t.Cleanup(func() { c.Close() })
-		}, "as many clients as"},
-		{"collector.address", func(g *stage) { g.vars["PMCD_HOST"] = "no-such-host.invalid"; g.host = "no-such-host.invalid" }, "no-such-host"},
+		}, "as many clients as", nil},
+		{"collector.address", func(g *stage) { g.vars["PMCD_HOST"] = "no-such-host.invalid"; g.host = "no-such-host.invalid" }, "no-such-host", nil},
 		{"collector.socket-rights", func(g *stage) {
 			g.pmcd(bareConf)
 			if err := os.Chmod(g.path("run/pmcd.socket"), 0o700); err != nil {
 				g.t.Fatal(err)
 			}
-		}, "permissions 0700"},
+		}, "permissions 0700", nil},
 		{"collector.version", func(g *stage) {
 			g.up("--no-record", "--no-web")
 			g.site = func(s *site) { e := *s.env; e.Version = "99.9"; s.env = &e }
-		}, "the installed program version 99.9"},
+		}, "the installed program version 99.9", nil},
 		{"collector.two", func(g *stage) {
 			g.pmcd(bareConf)
 			port, socket := g.vars["PMCD_PORT"], g.vars["PMCD_SOCKET"]
@@ -58,7 +58,7 @@ func TestCollector(t *testing.T) {
 			g.up("--no-record", "--no-web")
 			g.vars["PMCD_PORT"] = port
 			_ = socket
-		}, "two collectors run"},
+		}, "two collectors run", nil},
 	})
 }
 

@@ -42,9 +42,11 @@ type finding struct {
 	command string // mends it
 
 	// fix has the effect of command, if that is harmless, and describes its action.
-	fix func(ctx context.Context, s *site) (done string, err error)
+	fix  func(ctx context.Context, s *site) (done string, err error)
+	path string // of the file that fix changes
 
 	done, failed string // result of fix
+	more         int    // files with the same fault, see together
 }
 
 func (f *finding) severity() severity { return kinds()[f.id].severity }
@@ -71,7 +73,7 @@ func (f finding) chmod(path string, mode fs.FileMode) finding {
 	if mode&fs.ModeSticky != 0 {
 		perm = fmt.Sprintf("1%03o", mode.Perm())
 	}
-	f.command = words("chmod", perm, path)
+	f.path, f.command = path, words("chmod", perm, path)
 	f.fix = func(context.Context, *site) (string, error) {
 		st, err := os.Lstat(path)
 		if err == nil && st.Mode()&fs.ModeSymlink != 0 {
@@ -87,7 +89,7 @@ func (f finding) chmod(path string, mode fs.FileMode) finding {
 
 // remove has the finding mended by removing a file that an ended process left behind.
 func (f finding) remove(path string) finding {
-	f.command = words("rm", path)
+	f.path, f.command = path, words("rm", path)
 	f.fix = func(context.Context, *site) (string, error) {
 		st, err := os.Lstat(path)
 		if err == nil && st.IsDir() {
@@ -107,7 +109,7 @@ func (f finding) remove(path string) finding {
 // mkdir has the finding mended by making a directory, owned by owner if that is possible.
 func (f finding) mkdir(path string, mode fs.FileMode, owner *owner) finding {
 	perm := fmt.Sprintf("%o", mode.Perm())
-	f.command = words("install", "-d", "-m", perm, path)
+	f.path, f.command = path, words("install", "-d", "-m", perm, path)
 	if owner != nil {
 		f.command = words("install", "-d", "-o", owner.user, "-g", owner.group, "-m", perm, path)
 	}

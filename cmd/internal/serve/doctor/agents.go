@@ -1,0 +1,233 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/pmcd/conf"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+func agentFaults() []kind {
+	const lost = "The metrics of the agent have no values."
+	return []kind{
+		{"agent.ended", fault, "An agent has ended.", lost},
+		{"agent.not-started", fault, "An agent could not be started.", lost},
+		{"agent.protocol", fault, "An agent was disconnected, because it broke the protocol or did not answer.", lost},
+		{"agent.slow", fault, "An agent does not answer in time, or is not ready.", "Its metrics have no values until it answers."},
+		{"agent.fenced", warning, "An agent is fenced off by the administrator.", lost},
+		{"agent.configuration-missing", fault, "The configuration of the collector is missing.", "The collector does not start."},
+		{"agent.configuration", fault, "A line of the configuration of the collector is wrong.", "Its agent is not started. If an access rule is wrong, the collector does not start."},
+		{"agent.program-missing", fault, "The program of an agent does not exist.", lost},
+		{"agent.program-rights", fault, "The program of an agent cannot be executed.", lost},
+		{"agent.object-missing", fault, "The shared object of an agent does not exist, and the agent is not a built-in one.", lost},
+		{"agent.socket-missing", fault, "The socket of an agent does not exist.", lost},
+		{"names.missing", fault, "The file of the name space is missing.", "Metrics of agents in programs have no names. The C collector does not start."},
+		{"names.damaged", fault, "The name space cannot be read.", "Metrics of agents in programs have no names. The C collector does not start."},
+	}
+}
+
+func agentChecks() []check {
+	return []check{
+		{"the agents", true, false, checkAgents},
+		{"the configuration of agents", false, false, checkAgentConf},
+		{"the name space", false, false, checkNames},
+	}
+}
+
+// The low byte of pmcd.agent.status. The exit status is in the second byte, and a signal in the third.
+const (
+	agentNotReady = 1
+	agentExit     = 2
+	agentNoStart  = 4
+	agentProtocol = 8
+)
+
+// checkAgents asks the collector for the states of its agents.
+func checkAgents(ctx context.Context, s *site) []finding {
+	states, err := s.values(ctx, "pmcd.agent.status")
+	if err != nil {
+		return nil // no collector, or one whose agent pmcd is missing
+	}
+	fenced, err := s.values(ctx, "pmcd.agent.fenced")
+	if err != nil {
+		fenced = nil
+	}
+	var list []finding
+	for _, name := range names(states) {
+		code := states[name].Value.Int32()
+		f := finding{subject: name, command: s.reviveAgents()}
+		switch {
+		case code&agentNoStart != 0:
+			f.id, f.text = "agent.not-started", "the agent "+name+" could not be started"
+		case code&agentProtocol != 0:
+			f.id, f.text = "agent.protocol", "the agent "+name+" was disconnected: it broke the protocol, or did not answer in time"
+		case code&agentExit != 0:
+			f.id, f.text = "agent.ended", "the agent "+name+" has ended"
+		case code&agentNotReady != 0:
+			f.id, f.text = "agent.slow", "the agent "+name+" does not answer in time, or is not ready"
+		case code != 0:
+			f.id, f.text = "agent.ended", "the agent "+name+" does not run"
+		case fenced[name].Value.Int32() == 1:
+			f.id, f.text = "agent.fenced", "the agent "+name+" is fenced off"
+			f.command = s.pcp() + " store " + s.hostOption() + words("-i", name, "pmcd.agent.fenced", "0")
+		default:
+			continue
+		}
+		if status := code >> 8 & 0xff; status != 0 {
+			f.text += fmt.Sprintf(", with exit status %d", status)
+		}
+		if signal := code >> 16 & 0xff; signal != 0 {
+			f.text += fmt.Sprintf(", by signal %d", signal)
+		}
+		if line, path := s.agentLog(name); line != "" {
+			f.text += fmt.Sprintf("; the last line of %s is %q", path, line)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// hostOption is the option -h for commands, with a blank, "" if they need none.
+func (s *site) hostOption() string {
+	if s.host == "" {
+		return ""
+	}
+	return words("-h", s.host) + " "
+}
+
+// reviveAgents is the command that has the collector start its agents again.
+func (s *site) reviveAgents() string {
+	switch {
+	case s.host == "" && s.pmcdPID != 0:
+		return fmt.Sprintf("kill -HUP %d", s.pmcdPID)
+	case s.host == "" && len(s.running()) > 0:
+		return words("tail", filepath.Join(s.running()[0].Dir, "pmcd.log"))
+	}
+	return s.pcp() + " " + s.hostOption() + "summary"
+}
+
+// agentLog returns the last line of an agent's log, and its path.
+func (s *site) agentLog(name string) (line, path string) {
+	if s.host != "" || s.pmcdPID == 0 || strings.ContainsRune(name, '/') {
+		return "", ""
+	}
+	path = filepath.Join(s.get("PCP_LOG_DIR"), "pmcd", name+".log")
+	b, err := readSmall(path)
+	if err != nil {
+		return "", ""
+	}
+	lines := strings.Split(string(bytes.TrimSpace(b)), "\n")
+	for _, l := range slices.Backward(lines) {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "Log finished") {
+			return l[:min(len(l), 200)], path
+		}
+	}
+	return "", ""
+}
+
+// confPath is the configuration of the collector.
+func (s *site) confPath() string {
+	if s.pmcdPID != 0 {
+		args := s.arguments(s.pmcdPID)
+		if i := slices.Index(args, "-c"); i >= 0 && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return s.get("PCP_PMCDCONF_PATH")
+}
+
+// checkAgentConf examines the lines of pmcd.conf.
+func checkAgentConf(_ context.Context, s *site) []finding {
+	path := s.confPath()
+	b, err := readSmall(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && (s.pmcdPID != 0 || s.unit("pmcd")):
+		return []finding{{id: "agent.configuration-missing", subject: path, text: path + " does not exist", command: s.pcp() + " agent enable pmcd"}}
+	case !s.service() || errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return []finding{{id: "agent.configuration-missing", subject: path, text: cli.FileErrText(err), command: words("ls", "-l", path)}}
+	}
+	edit := `"${EDITOR:-vi}" ` + words(path)
+	var list []finding
+	file, err := conf.Check(bytes.NewReader(b))
+	if ce, ok := errors.AsType[*conf.Error](err); ok && !ce.Harmless || err != nil && !ok {
+		text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+		list = append(list, finding{id: "agent.configuration", subject: path, text: path + ": " + text, command: edit})
+	}
+	if file == nil {
+		return list
+	}
+	for _, a := range file.Agents {
+		if f := s.agentProgram(a, path); f.id != "" {
+			f.subject = a.Name
+			if f.command == "" {
+				f.command = edit
+			}
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// agentProgram examines the program of an agent.
+func (s *site) agentProgram(a conf.Agent, path string) (f finding) {
+	switch {
+	case a.Kind == conf.DSO:
+		own := slices.ContainsFunc(agent.Builtins(), func(b builtin.Spec) bool { return b.Name == a.Name || b.Domain == a.Domain })
+		if own && (s.pmcdPID == 0 || goProgram(s.pmcdPID)) || exists(a.Path) {
+			return f
+		}
+		f.id, f.text = "agent.object-missing", fmt.Sprintf("%s: the object %s of the agent %s does not exist", path, a.Path, a.Name)
+	case len(a.Args) > 0:
+		program := a.Args[0]
+		st, err := os.Stat(program)
+		switch {
+		case !strings.Contains(program, "/"):
+		case errors.Is(err, fs.ErrNotExist):
+			f.id, f.text = "agent.program-missing", fmt.Sprintf("%s: the program %s of the agent %s does not exist", path, program, a.Name)
+		case err == nil && st.Mode().IsRegular() && st.Mode().Perm()&0o111 == 0:
+			f.id, f.text = "agent.program-rights", fmt.Sprintf("%s: the program %s of the agent %s has the permissions %04o", path, program, a.Name, st.Mode().Perm())
+			f = f.chmod(program, st.Mode().Perm()|0o111)
+		}
+	case a.Network == "unix" && !exists(a.Address):
+		f.id, f.text = "agent.socket-missing", fmt.Sprintf("%s: the socket %s of the agent %s does not exist", path, a.Address, a.Name)
+	}
+	return f
+}
+
+// checkNames loads the name space.
+func checkNames(ctx context.Context, s *site) []finding {
+	if !s.service() || !exists(s.confPath()) {
+		return nil
+	}
+	path := pmns.DefaultPath(s.conf)
+	if s.pmcdPID != 0 {
+		args := s.arguments(s.pmcdPID)
+		for _, o := range []string{"-n", "-N"} {
+			if i := slices.Index(args, o); i >= 0 && i+1 < len(args) {
+				path = args[i+1]
+			}
+		}
+	}
+	rebuild := s.pcp() + " ns rebuild"
+	if !exists(path) {
+		return []finding{{id: "names.missing", subject: path, text: path + " does not exist", command: rebuild}}
+	}
+	l := pmns.Loader{DupOK: true, Raw: true, Config: s.conf}
+	if _, err := l.Load(path); err != nil {
+		return []finding{{id: "names.damaged", subject: path, text: strings.TrimSpace(err.Error()), command: rebuild}}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/testing/await"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// ended returns the number of a process that has ended.
+func ended(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+// conf writes a pmcd.conf for a collector that does not run.
+func (g *stage) conf(lines string) { g.write("etc/pmcd/pmcd.conf", bareConf+lines) }
+
+// TestAgents stages faults of agents.
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	testStaged(t, []staged{
+		{"agent.not-started", func(g *stage) { g.pmcd(bareConf + "bad 400 pipe binary /bin/false\n") }, "the agent bad", []string{"agent.ended"}},
+		{"agent.ended", func(g *stage) {
+			g.withSimple()
+			kill(g, "pmdasimple", syscall.SIGKILL)
+			await.Until(g.t, "the collector notices", func() bool {
+				b, err := os.ReadFile(g.path("log/pmcd/pmcd.log"))
+				return err == nil && strings.Contains(string(b), "signal(9)")
+			})
+		}, "by signal 9", nil},
+		{"agent.slow", func(g *stage) {
+			g.withSimple("notready")
+		}, "the agent simple does not answer", nil},
+		{"agent.fenced", func(g *stage) {
+			g.withSimple()
+			c, err := pmapi.Dial(context.Background(), "unix:"+g.path("run/pmcd.socket"))
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			defer c.Close()
+			ids, err := c.LookupName(context.Background(), "pmcd.agent.fenced")
+			if err == nil {
+				err = c.Store(context.Background(), &pcp.Result{Sets: []pcp.ValueSet{{PMID: ids[0], Values: []pcp.Value{pcp.Uint32Value(1).WithInst(253)}}}})
+			}
+			if err != nil {
+				g.t.Fatal(err)
+			}
+		}, "is fenced off", nil},
+		{"agent.configuration-missing", func(g *stage) {
+			g.pmcd(bareConf)
+			if err := os.Remove(g.path("etc/pmcd/pmcd.conf")); err != nil {
+				g.t.Fatal(err)
+			}
+		}, "does not exist", nil},
+		{"agent.configuration", func(g *stage) { g.conf("nonsense\n") }, "line 2", nil},
+		{"agent.program-missing", func(g *stage) { g.conf("x 400 pipe binary /no/such/pmdax\n") }, "/no/such/pmdax of the agent x", nil},
+		{"agent.program-rights", func(g *stage) { g.conf("x 400 pipe binary " + g.write("pmdax", "#!/bin/sh\n") + "\n") }, "0644", nil},
+		{"agent.object-missing", func(g *stage) { g.conf("x 400 dso x_init /no/such/pmda_x.so\n") }, "/no/such/pmda_x.so", nil},
+		{"agent.socket-missing", func(g *stage) { g.conf("x 400 socket unix /no/such/socket\n") }, "/no/such/socket", nil},
+		{"names.missing", func(g *stage) { g.conf(""); os.Remove(g.path("var/pmns/root")) }, "pmns/root", nil},
+		{"names.damaged", func(g *stage) { g.conf(""); g.write("var/pmns/root", "root {\n kernel\n") }, "pmns/root", nil},
+	})
+}
+
+// withSimple runs a pmcd with the agent simple in a process.
+func (g *stage) withSimple(words ...string) {
+	g.t.Helper()
+	g.vars["PMCD_RESTART_AGENTS"] = "0"
+	g.write("gone", "#!/bin/sh\nexec "+g.program()+" pmdasimple \"$@\"\n")
+	if err := os.Chmod(g.path("gone"), 0o755); err != nil {
+		g.t.Fatal(err)
+	}
+	g.write("var/pmns/root", pmcdNames+"simple {\n numfetch 253:0:0\n}\n")
+	g.pmcd(bareConf+"simple 253 pipe binary "+strings.Join(words, " ")+" "+g.path("gone")+" -d 253 -l "+g.path("log/pmcd/simple.log")+"\n", "-t", "1")
+}
+
+// kill sends a signal to the agent of a stage, by its directory in the command line.
+func kill(g *stage, name string, sig syscall.Signal) (pid int) {
+	g.t.Helper()
+	await.Until(g.t, "the agent runs", func() bool {
+		list, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil {
+			return false
+		}
+		for _, path := range list {
+			b, err := os.ReadFile(path)
+			if err == nil && strings.Contains(string(b), name+"\x00") && strings.Contains(string(b), g.dir+"/log/") {
+				pid, err = strconv.Atoi(filepath.Base(filepath.Dir(path)))
+				return err == nil && syscall.Kill(pid, sig) == nil
+			}
+		}
+		return false
+	})
+	return pid
+}
+
+// TestDirectories stages faults of directories and of files that ended processes left behind.
+func TestDirectories(t *testing.T) {
+	t.Parallel()
+	dead := func(g *stage) string { return strconv.Itoa(ended(g.t)) }
+	testStaged(t, []staged{
+		{"directory.missing", func(g *stage) { g.conf(""); os.RemoveAll(g.path("tmp")) }, "/tmp does not exist", nil},
+		{"directory.open", func(g *stage) { g.conf(""); chmod(g, "log", 0o777) }, "0777", nil},
+		{"directory.read-only", func(g *stage) { g.conf(""); chmod(g, "log/pmlogger", 0o555) }, "0555", nil},
+		{"directory.owner", func(g *stage) { g.conf(""); chown(g, "run", 12345) }, "the user id 12345", nil},
+		{"directory.user", func(g *stage) { g.conf(""); g.vars["PCP_USER"] = "no-such-user" }, "no-such-user", nil},
+		{"state.open", func(g *stage) { g.up("--no-record", "--no-web"); chmod(g, "state/pcp", 0o755) }, "0755", nil},
+		{"state.token", func(g *stage) { g.up("--no-record"); chmod(g, "state/pcp/page-token", 0o644) }, "0644", nil},
+		{"state.owner", func(g *stage) { g.up("--no-record"); chown(g, "state/pcp/pmcd.log", 12345) }, "12345", nil},
+		{"leftover.pid", func(g *stage) { g.write("run/pmcd.pid", dead(g)+"\n") }, "is not a pmcd", nil},
+		{"leftover.socket", func(g *stage) {
+			ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: g.path("run/pmlogger.1.socket")})
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			ln.SetUnlinkOnClose(false)
+			ln.Close()
+		}, "run/pmlogger.1.socket", nil},
+		{"leftover.lock", func(g *stage) {
+			path := g.write("log/pmlogger/host/lock", "")
+			old := time.Now().Add(-5 * time.Hour)
+			if err := os.Chtimes(path, old, old); err != nil {
+				g.t.Fatal(err)
+			}
+		}, "is 5h0m0s old", nil},
+		{"leftover.map", func(g *stage) { g.write("tmp/pmlogger/"+dead(g), "4330\n") }, "a pmlogger that has ended", nil},
+		{"leftover.announcement", func(g *stage) {
+			cmd := g.up("--no-record", "--no-web")
+			cmd.Process.Kill()
+			await.Until(g.t, "its end", func() bool { return refused(g.path("state/pcp/pmcd.socket")) })
+		}, "which has ended", []string{"leftover.socket"}},
+	})
+}
+
+func chmod(g *stage, name string, mode os.FileMode) {
+	g.t.Helper()
+	if err := os.Chmod(g.path(name), mode); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func chown(g *stage, name string, uid int) {
+	g.t.Helper()
+	if os.Geteuid() != 0 {
+		g.t.Skip("this is a test for root")
+	}
+	if err := os.Chown(g.path(name), uid, uid); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// TestSettings stages faults of the environment and of pcp.conf.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	set := func(name, value string) func(*stage) { return func(g *stage) { g.vars[name] = value } }
+	testStaged(t, []staged{
+		{"setting.file", set("PCP_CONF", "/no/such/pcp.conf"), "/no/such/pcp.conf", nil},
+		{"setting.directory", func(g *stage) { os.RemoveAll(g.path("share")) }, "PCP_SHARE_DIR", nil},
+		{"setting.value", set("PMCD_REQUEST_TIMEOUT", "soon"), "PMCD_REQUEST_TIMEOUT is \"soon\"", nil},
+		{"setting.names", set("PMNS_DEFAULT", "/no/such/root"), "/no/such/root", nil},
+		{"setting.derived", func(g *stage) { g.vars["PCP_DERIVED_CONFIG"] = g.write("derived", "a.b = kernel.all.load +\n") }, "a.b", nil},
+		{"setting.zone", set("TZ", "Nowhere/City"), "Nowhere/City", nil},
+		{"setting.zone-data", func(g *stage) { g.vars["TZ"] = "Europe/Berlin"; g.site = func(s *site) { s.root = g.dir } }, "Europe/Berlin", nil},
+		{"setting.socket", set("PMCD_SOCKET", "/tmp/"+strings.Repeat("x", 120)), fmt.Sprint(125), nil},
+	})
+}
