@@ -25,8 +25,9 @@ import (
 type site struct {
 	env  *cli.Env
 	conf *config.Config
-	root string // of files of the kernel and of the system, "" for those of this machine
-	now  time.Time
+	root string    // of files of the kernel and of the system, "" for those of this machine
+	now  time.Time // by the clock of the site, at made
+	made time.Time
 	host string // of -h, "" for this machine
 
 	patience time.Duration // with a collector
@@ -72,7 +73,7 @@ const (
 )
 
 func newSite(env *cli.Env, host string) *site {
-	s := &site{env: env, conf: env.Config(), now: time.Now(), host: host, patience: defaultPatience, each: defaultEach}
+	s := &site{env: env, conf: env.Config(), now: time.Now(), made: time.Now(), host: host, patience: defaultPatience, each: defaultEach}
 	s.procs = sync.OnceValue(s.readProcesses)
 	if host == "" {
 		s.ups = s.readUps()
