@@ -37,7 +37,7 @@ func faults() []kind {
 	})
 }
 
-// grace is the time for a check whose time is over to return what it has found.
+// grace is the time for a check to return its findings when its limit has passed.
 const grace = 200 * time.Millisecond
 
 // examine makes the checks, each within its limit of time.

@@ -128,7 +128,7 @@ func (s *site) growthOf(dirs []string) growth {
 		}
 	}
 	g.history = s.now.Sub(oldest)
-	if span := s.now.Sub(first); span >= 12*time.Hour { // less tells nothing about a day
+	if span := s.now.Sub(first); span >= 12*time.Hour { // less is not enough to predict a day
 		g.daily = int64(float64(recent) / (span.Hours() / 24))
 	}
 	return g

@@ -274,7 +274,7 @@ func show(list []finding) string {
 type staged struct {
 	id    string
 	stage func(g *stage)
-	says  string   // part of the text
+	text  string   // part of its text
 	also  []string // what the same fault causes
 }
 
@@ -288,8 +288,8 @@ func testStaged(t *testing.T, list []staged) {
 			g := newStage(t)
 			c.stage(g)
 			found := g.examine()
-			if !slices.ContainsFunc(found, func(f finding) bool { return f.id == c.id && strings.Contains(f.text, c.says) }) {
-				t.Fatalf("not found with %q; found\n%s", c.says, show(found))
+			if !slices.ContainsFunc(found, func(f finding) bool { return f.id == c.id && strings.Contains(f.text, c.text) }) {
+				t.Fatalf("not found with %q; found\n%s", c.text, show(found))
 			}
 			for _, f := range found {
 				if f.id != c.id && !slices.Contains(bare, f.id) && !slices.Contains(c.also, f.id) {
