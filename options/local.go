@@ -232,7 +232,7 @@ func (o *Sources) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 	}
 	c, err := pmapi.OpenLocalOptions(pmapi.LocalOptions{
 		Debug:     o.opts.DebugLog(),
-		Container: container, LabelsDir: cfg.Get("PCP_SYSCONF_DIR"), Log: log, Names: o.localNames(),
+		Container: container, LabelsDir: cfg.Get("PCP_SYSCONF_DIR"), HostRoot: cfg.Get("PCP_HOST_ROOT"), Log: log, Names: o.localNames(),
 	}, agents...)
 	if err != nil {
 		return nil, err

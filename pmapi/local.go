@@ -248,7 +248,7 @@ func (l *local) archive() *recording { return nil }
 func (l *local) nextOf(context.Context, []pcp.PMID, *pcp.Result) error { return pcp.ErrNotArchive }
 
 func (l *local) hostName(context.Context, profile) (string, error) {
-	return hostlabels.ReadHost().Name, nil
+	return hostlabels.ReadHost(l.set.opts.HostRoot).Name, nil
 }
 
 func (l *local) timeZone(context.Context, profile) (string, error) {

@@ -76,7 +76,7 @@ func (l *local) contextLabels(ctx context.Context) ([]pcp.LabelSet, error) {
 	}
 	attrs := l.client.Attrs
 	site := hostlabels.ReadSite(l.set.opts.LabelsDir, l.set.opts.Log)
-	set, err := hostlabels.Context(hostlabels.ReadHost(), site, "", attrs[wire.AttrUserID], attrs[wire.AttrGroupID])
+	set, err := hostlabels.Context(hostlabels.ReadHost(l.set.opts.HostRoot), site, "", attrs[wire.AttrUserID], attrs[wire.AttrGroupID])
 	if err != nil {
 		return nil, err
 	}

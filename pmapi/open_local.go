@@ -23,6 +23,7 @@ type LocalAgent struct {
 type LocalOptions struct {
 	Container string       // the container that agents are to report on, "" for the host
 	LabelsDir string       // where the site's labels are (PCP_SYSCONF_DIR), "" for none
+	HostRoot  string       // where the root directory of the host is mounted (PCP_HOST_ROOT), "" for /
 	Log       *slog.Logger // what agents panic with; nil discards
 	Debug     *debug.Log   // prints lines about the context that its options select; nil prints nothing
 

@@ -99,6 +99,10 @@ type Config struct {
 	// HostName is the value of pmcd.hostname; "" asks the system.
 	HostName string
 
+	// HostRoot is the directory in which the root directory of the host is mounted in the container that the
+	// server runs in, where the labels of the host are found; "" means that there is no container.
+	HostRoot string
+
 	// AgentTimeout is how long an agent may take to answer, 0 means
 	// DefaultAgentTimeout and a negative one no limit.
 	AgentTimeout time.Duration

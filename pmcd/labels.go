@@ -20,8 +20,8 @@ type labels struct {
 	site atomic.Pointer[hostlabels.Site]
 }
 
-func newLabels(dir string, log *slog.Logger) *labels {
-	l := &labels{host: hostlabels.ReadHost(), dir: dir, log: log}
+func newLabels(dir, root string, log *slog.Logger) *labels {
+	l := &labels{host: hostlabels.ReadHost(root), dir: dir, log: log}
 	l.site.Store(hostlabels.ReadSite(dir, log))
 	return l
 }

@@ -27,7 +27,7 @@ func New(cfg Config) (*Server, error) {
 	s.memory.base, s.memory.set = cfg.MemoryLimit, debug.SetMemoryLimit
 	s.memory.start()
 	s.clients.counted = s.memory.clients
-	s.labels = newLabels(cfg.SysConfDir, s.log)
+	s.labels = newLabels(cfg.SysConfDir, cfg.HostRoot, s.log)
 	s.entry.init(&cfg)
 	s.reloader.init()
 	s.reloader.log, s.reloader.interval, s.reloader.closing = s.log, cfg.RestartInterval, s.closing

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -26,8 +27,8 @@ type Spec struct {
 	File string
 	// Program describes the special features of the agent's program, pmdaNAME.
 	Program Program
-	// New makes the agent. It is called by Open, which fills in the Domain, Config and Log of
-	// the Env.
+	// New makes the agent. It is called by Open, which fills in the Domain, Config, Log
+	// and HostRoot of the Env.
 	New func(Env) (pmda.Agent, error)
 }
 
@@ -69,6 +70,9 @@ type Env struct {
 	// Settings are those of Program.Options that were given with an argument, in order.
 	Settings []Setting
 	Form     Form
+	// HostRoot is the directory in which the root directory of the host is mounted, "/" outside of containers. An agent
+	// reads the files of the host below it. "" means the setting PCP_HOST_ROOT.
+	HostRoot string
 	// Host is the program that the agent becomes a part of, nil if it offers
 	// nothing to agents. An agent asserts the interface that it has for its host,
 	// as internal/agent/pmcd does with its Collector. In a collector, it is
@@ -117,6 +121,9 @@ func (s Spec) Open(e Env) (pmda.Agent, error) {
 	}
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)
+	}
+	if e.HostRoot == "" {
+		e.HostRoot = hostroot.Of(e.Config.Get)
 	}
 	return s.New(e)
 }

@@ -7,23 +7,25 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/hostroot"
 )
 
 // A Host is the part of the labels of every context that describes this host.
 type Host struct{ Name, Domain, Machine string }
 
-// ReadHost asks the system, with the fallbacks of libpcp's labels.c.
-func ReadHost() Host {
+// ReadHost asks the system, with the fallbacks of libpcp's labels.c. root is the root directory of the host, "/" or
+// where a container has it.
+func ReadHost(root string) Host {
 	h := Host{Name: "localhost", Domain: "localdomain", Machine: "localmachine"}
-	if name, err := os.Hostname(); err == nil {
+	if name, err := hostroot.HostName(root); err == nil {
 		h.Name = name
 	}
-	if b, err := os.ReadFile("/proc/sys/kernel/domainname"); err == nil {
+	if b, err := os.ReadFile(hostroot.Path(root, "proc/sys/kernel/domainname")); err == nil {
 		if d := strings.TrimSpace(string(b)); d != "" && d != "(none)" {
 			h.Domain = d
 		}
 	}
-	if b, err := os.ReadFile("/etc/machine-id"); err == nil {
+	if b, err := os.ReadFile(hostroot.Path(root, "etc/machine-id")); err == nil {
 		if id := strings.TrimSpace(string(b)); id != "" {
 			h.Machine = id
 		}

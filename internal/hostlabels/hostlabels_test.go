@@ -45,7 +45,7 @@ func TestContext(t *testing.T) {
 }
 
 func TestReadHost(t *testing.T) {
-	if h := ReadHost(); h.Name == "" || h.Domain == "" || h.Machine == "" {
+	if h := ReadHost("/"); h.Name == "" || h.Domain == "" || h.Machine == "" {
 		t.Errorf("%+v", h)
 	}
 }

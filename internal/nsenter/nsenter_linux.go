@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"golang.org/x/sys/unix"
@@ -141,4 +142,38 @@ func OnThread(fn func()) {
 		<-done
 		runtime.UnlockOSThread()
 	}()
+}
+
+// InHostNet runs fn in the network of the host whose root directory is root: "/", or where a container has it. If that is the
+// network of this process, as in a container that shares it, fn runs on the caller's thread and needs no right. Otherwise
+// the error is fs.ErrPermission without the capabilities SYS_ADMIN and SYS_PTRACE.
+func InHostNet(root string, fn func() error) error {
+	if root == "" || root == "/" || sameNet(root) {
+		return fn()
+	}
+	f, err := os.Open(filepath.Join(root, "proc/1/ns/net"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	done := make(chan error)
+	OnThread(func() {
+		err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET)
+		if err == nil {
+			err = fn()
+		} else {
+			err = fmt.Errorf("enter the network of the host: %w", err)
+		}
+		done <- err
+	})
+	return <-done
+}
+
+// sameNet reports whether the network of this process is that of the host: the files of each network have inodes of their own.
+func sameNet(root string) bool {
+	var own, host unix.Stat_t
+	if unix.Stat("/proc/self/net/dev", &own) != nil || unix.Stat(filepath.Join(root, "proc/1/net/dev"), &host) != nil {
+		return false
+	}
+	return own.Ino == host.Ino
 }

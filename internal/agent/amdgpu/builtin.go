@@ -8,6 +8,6 @@ import (
 // Builtin describes the agent.
 func Builtin() builtin.Spec {
 	return builtin.Spec{Name: "amdgpu", Domain: Domain, New: func(e builtin.Env) (pmda.Agent, error) {
-		return New(Config{Domain: e.Domain, Log: e.Log}), nil
+		return New(Config{Root: e.HostRoot, Domain: e.Domain, Log: e.Log}), nil
 	}}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -21,6 +22,9 @@ const Domain = 96
 type Config struct {
 	// Root is the directory of proc and sys; "" means /.
 	Root string
+	// Live is set if Root is the root directory of the host, mounted in the container of this process, rather than a
+	// copy of its files.
+	Live bool
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
 	// Log gets a line about each file that exists and cannot be read; nil discards.
@@ -35,7 +39,7 @@ func New(cfg Config) (*column.Agent, error) {
 	if cfg.Root == "" {
 		cfg.Root = "/"
 	}
-	return column.New(column.Config{Name: "bonding", Domain: cfg.Domain, Texts: texts, Log: cfg.Log}, newReader(cfg.Root).family())
+	return column.New(column.Config{Name: "bonding", Domain: cfg.Domain, Texts: texts, Log: cfg.Log}, newReader(cfg.Root, cfg.Live).family())
 }
 
 // Limits. The kernel allows names of interfaces of 15 bytes.
@@ -48,6 +52,7 @@ const (
 // A reader reads the files of bonds.
 type reader struct {
 	root    string
+	netDir  string
 	blocks  []*column.Block
 	names   column.Names
 	pool    procfs.Pool
@@ -84,9 +89,12 @@ const (
 	numAttrs
 )
 
-func newReader(root string) *reader {
+func newReader(root string, live bool) *reader {
 	d := &column.InDom{Serial: 0, Help: "Bonded network interfaces"}
-	r := &reader{root: root, bonds: make(map[int32]*bond), pool: procfs.Pool{Max: maxOpen}}
+	r := &reader{root: root, netDir: "proc/net", bonds: make(map[int32]*bond), pool: procfs.Pool{Max: maxOpen}}
+	if live {
+		r.netDir = hostroot.Name("proc/net/")
+	}
 	r.blocks = column.NewBlocks(metrics,
 		column.Layout{Cols: numAttrs, InDom: d}, column.Layout{Cols: 1, InDom: d}, column.Layout{InDom: d, Lists: true})
 	masters := &column.Source{
@@ -157,7 +165,7 @@ func (r *reader) bond(inst int32, name string) *bond {
 		for i, attr := range attributes {
 			b.attrs[i] = procfs.NewWholeFile(filepath.Join(r.root, "sys/class/net", name, "bonding", attr)).In(&r.pool)
 		}
-		b.failures = procfs.NewFile(filepath.Join(r.root, "proc/net/bonding", name)).In(&r.pool)
+		b.failures = procfs.NewFile(filepath.Join(r.root, r.netDir, "bonding", name)).In(&r.pool)
 		r.bonds[inst] = b
 	}
 	return b

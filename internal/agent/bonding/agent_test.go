@@ -163,7 +163,7 @@ func TestComeAndGo(t *testing.T) {
 
 // TestForget adds and removes many thousands of names.
 func TestForget(t *testing.T) {
-	r := newReader(t.TempDir())
+	r := newReader(t.TempDir(), false)
 	for i := range 3 * maxBonds {
 		r.parseMasters([]byte("b" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676)) + "\n"))
 		if n := r.blocks[blockBonds].Rows(); n != 1 {
@@ -181,7 +181,7 @@ func FuzzMasters(f *testing.F) {
 	f.Add([]byte("\n"))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := newReader(dir)
+		r := newReader(dir, false)
 		for range 2 {
 			r.parseMasters(b)
 			list := r.blocks[blockBonds]
@@ -203,7 +203,7 @@ func FuzzAttributes(f *testing.F) {
 	}
 	f.Add([]byte("Link Failure Count: 18446744073709551615\nLink Failure Count: 1\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := newReader("/")
+		r := newReader("/", false)
 		r.parseMasters([]byte("bond0"))
 		out := r.blocks[blockAttrs]
 		row := out.Add(0)
@@ -216,7 +216,7 @@ func FuzzAttributes(f *testing.F) {
 
 // TestAllocs limits the allocations of a fetch of all metrics once the files are open.
 func TestAllocs(t *testing.T) {
-	r := newReader(writeTree(t, fakeBonds[:2]))
+	r := newReader(writeTree(t, fakeBonds[:2]), false)
 	read := func() {
 		b, err := r.sources[0].File.Read()
 		if err != nil {

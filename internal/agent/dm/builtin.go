@@ -13,7 +13,7 @@ func Builtin() builtin.Spec {
 		Name: "dm", Domain: Domain, Program: builtin.Program{KeepUser: true},
 		New: func(e builtin.Env) (pmda.Agent, error) {
 			return New(Config{
-				Domain: e.Domain, Log: e.Log, VDO: e.Config.Getenv("DM_VDO_STATSPATH"),
+				Root: e.HostRoot, Domain: e.Domain, Log: e.Log, VDO: e.Config.Getenv("DM_VDO_STATSPATH"),
 				Cache: e.Config.Getenv("DM_SETUP_CACHE"), ThinPool: e.Config.Getenv("DM_SETUP_THINPOOL"), Thin: e.Config.Getenv("DM_SETUP_THIN"),
 			})
 		},

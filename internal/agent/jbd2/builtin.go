@@ -2,6 +2,7 @@ package jbd2
 
 import (
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/cache"
 )
@@ -14,7 +15,7 @@ func Builtin() builtin.Spec {
 			{Short: 'j', Arg: "PATH", Help: `path to stats files (default "` + DefaultDir + `")`},
 		}},
 		New: func(e builtin.Env) (pmda.Agent, error) {
-			cfg := Config{Domain: e.Domain, Log: e.Log, Cache: cache.DefaultDir(e.Config)}
+			cfg := Config{Dir: hostroot.Path(e.HostRoot, DefaultDir), Domain: e.Domain, Log: e.Log, Cache: cache.DefaultDir(e.Config)}
 			for _, s := range e.Settings {
 				cfg.Dir = s.Arg
 			}

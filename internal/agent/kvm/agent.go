@@ -65,7 +65,7 @@ func New(cfg Config) *Agent {
 		cfg.Lockdown = DefaultLockdown
 	}
 	if cfg.CPUs <= 0 {
-		cfg.CPUs = processors()
+		cfg.CPUs = processors("/")
 	}
 	if cfg.Domain == 0 {
 		cfg.Domain = Domain
@@ -106,10 +106,10 @@ func lockedDown(path string) bool {
 	return false
 }
 
-// processors counts the processors of this machine, online or not.
-func processors() int {
+// processors counts the processors of the host whose files are below root, online or not.
+func processors(root string) int {
 	n := 0
-	for _, name := range procfs.Names("/sys/devices/system/cpu") {
+	for _, name := range procfs.Names(filepath.Join(root, "sys/devices/system/cpu")) {
 		if number, ok := strings.CutPrefix(name, "cpu"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
 			n++
 		}

@@ -244,7 +244,7 @@ func TestEnvironment(t *testing.T) {
 	if got := values(t, open(), "kvm.exits", "kvm.trace.kvm_exit"); got != "kvm.exits:error No permission to perform requested operation\nkvm.trace.kvm_exit:\n" {
 		t.Error(got)
 	}
-	if n := processors(); n < runtime.NumCPU() {
+	if n := processors("/"); n < runtime.NumCPU() {
 		t.Errorf("%d processors, %d of which can be used", n, runtime.NumCPU())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -18,6 +19,9 @@ func Builtin() builtin.Spec {
 		Program: builtin.Program{KeepUser: true, Sockets: true},
 		New: func(e builtin.Env) (pmda.Agent, error) {
 			cfg := Config{Domain: e.Domain, Log: e.Log}
+			if root := e.HostRoot; hostroot.IsOther(root) {
+				cfg.below(root)
+			}
 			cfg.fromEnvironment(e.Config.Getenv)
 			if err := cfg.ReadConf(filepath.Join(e.Config.Get("PCP_PMDAS_DIR"), "kvm", "kvm.conf")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				e.Log.Warn("no trace point is counted", "err", err)
@@ -25,6 +29,12 @@ func Builtin() builtin.Spec {
 			return New(cfg), nil
 		},
 	}
+}
+
+// below sets the files of c to those below the root directory of the host.
+func (c *Config) below(root string) {
+	c.Debug, c.Tracing, c.Lockdown = hostroot.Path(root, DefaultDebug), hostroot.Path(root, DefaultTracing), hostroot.Path(root, DefaultLockdown)
+	c.CPUs = processors(root)
 }
 
 // fromEnvironment sets fields of c from the variables of the C agent: KVM_DEBUGFS_PATH,

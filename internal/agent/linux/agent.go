@@ -23,6 +23,9 @@ const Domain = 60
 type Config struct {
 	// Root is the directory in which proc and sys are found; "" means /.
 	Root string
+	// Live is set if Root is the root directory of the host, mounted in the container of this process, rather than a
+	// copy of its files.
+	Live bool
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
 	// HZ is the number of the kernel's ticks in a second; 0 means 100, its value

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -18,6 +19,8 @@ func Builtin() builtin.Spec {
 		New: func(e builtin.Env) (pmda.Agent, error) {
 			cfg := Config{Domain: e.Domain, Version: e.Version, Log: e.Log}
 			cfg.Bandwidth = filepath.Join(e.Config.Get("PCP_PMDAS_DIR"), "linux", "bandwidth.conf")
+			cfg.Root = e.HostRoot
+			cfg.Live = hostroot.IsOther(cfg.Root)
 			cfg.fromEnvironment(e.Config.Getenv)
 			cfg.AllAccess = cfg.AllAccess || slices.Contains(e.Options, allAccess.Long)
 			cfg.Helper = e.Containers()

@@ -14,7 +14,7 @@ import (
 // the files.
 func (c *Config) fromEnvironment(getenv func(string) string) {
 	if s := getenv("LINUX_STATSPATH"); s != "" {
-		c.Root, c.Replaced = filepath.Clean(s), true
+		c.Root, c.Replaced, c.Live = filepath.Clean(s), true, false
 	}
 	for name, p := range map[string]*int{"LINUX_HERTZ": &c.HZ, "LINUX_PAGESIZE": &c.PageSize} {
 		if s := getenv(name); s != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -228,6 +229,12 @@ func (r *mountReader) parse(b []byte, real func(string) string) {
 
 // realDevice follows symbolic links below the root directory.
 func (h *host) realDevice(name string) string {
+	if h.cfg.Live {
+		if path, err := hostroot.Resolve(h.root, name); err == nil && procfs.Exists(filepath.Join(h.root, path)) {
+			return path
+		}
+		return name
+	}
 	path, err := filepath.EvalSymlinks(h.path(name))
 	if err != nil {
 		return name

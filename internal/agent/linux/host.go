@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -86,6 +87,9 @@ func (h *host) share(what string, n *column.Names) {
 func (h *host) path(name string) string {
 	if h.box != nil {
 		name = h.box.path(name)
+	}
+	if h.cfg.Live {
+		return hostroot.Path(h.root, name)
 	}
 	return filepath.Join(h.root, name)
 }

@@ -1,10 +1,13 @@
 package linux
 
 import (
+	"errors"
+	"io/fs"
 	"net/netip"
 	"strconv"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/nsenter"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -91,17 +94,24 @@ func (r *netAddrReader) readHW() error {
 }
 
 // readInet asks the kernel by netlink, and so allocates. No file has the
-// addresses; with a root other than / no address is reported.
+// addresses: those of a host whose files are a copy are not known. In a container
+// that has a network of its own and no right to enter that of the host, there are none.
 func (r *netAddrReader) readInet() error {
 	out := r.blocks[blockNetInet]
 	out.Clear()
 	r.names.Begin()
-	if r.host.root == "/" {
-		for _, addr := range inetAddrs() {
-			out.SetText(r.rowOf(out, []byte(addr.name)), 0, addr.addr)
-		}
+	if r.host.root != "/" && !r.host.cfg.Live {
+		return nil
 	}
-	return nil
+	var addrs []inetAddr
+	err := nsenter.InHostNet(r.host.root, func() error { addrs = inetAddrs(); return nil })
+	for _, addr := range addrs {
+		out.SetText(r.rowOf(out, []byte(addr.name)), 0, addr.addr)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
 }
 
 // readAll lists all interfaces with an address of any kind.

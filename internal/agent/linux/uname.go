@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -77,19 +78,29 @@ type unameReader struct {
 	sysname, nodename, release, version, arch *procfs.File
 	all                                       []byte
 	room                                      utsname
+	name                                      func() (string, error) // of a host that this is a container of; else nil
 }
 
 func newUnameReader(h *host) *unameReader {
 	file := func(name string) *procfs.File { return h.wholeFile("proc/sys/kernel/" + name) }
-	return &unameReader{
-		live: h.root == "/", sysname: file("ostype"), nodename: file("hostname"), release: file("osrelease"),
+	r := &unameReader{
+		live: h.root == "/" || h.cfg.Live, sysname: file("ostype"), nodename: file("hostname"), release: file("osrelease"),
 		version: file("version"), arch: file("arch"),
 	}
+	if h.cfg.Live {
+		r.name = func() (string, error) { return hostroot.HostName(h.root) }
+	}
+	return r
 }
 
 func (r *unameReader) get() (u uname, err error) {
 	if r.live {
 		if u, ok := sysUname(&r.room); ok {
+			if r.name != nil {
+				if name, err := r.name(); err == nil {
+					u.nodename = []byte(name)
+				}
+			}
 			return u, nil
 		}
 	}

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/processes"
+	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/mmv"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
@@ -25,6 +28,11 @@ type Config struct {
 	// Dirs are the folders with the files; nil means DefaultDirs of Prefix.
 	// Of two files of the same name that in the earlier folder counts.
 	Dirs []string
+	// HostRoot is the directory in which the root directory of the host is mounted in the container of this process, ""
+	// for none. HostDirs are more folders, of the host and below HostRoot; the processes that their files name are those
+	// of the host.
+	HostRoot string
+	HostDirs []string
 	// Prefix is the first component of all names; "" means "mmv".
 	Prefix string
 	Domain int          // 0 means Domain
@@ -94,7 +102,12 @@ func New(cfg Config) (*Agent, error) {
 		paths = DefaultDirs(config.Process(), a.prefix)
 	}
 	for _, path := range paths {
-		a.dirs = append(a.dirs, &dir{path: path, files: map[string]*file{}})
+		a.dirs = append(a.dirs, &dir{path: path, alive: processes.Exists, files: map[string]*file{}})
+	}
+	for _, path := range cfg.HostDirs {
+		a.dirs = append(a.dirs, &dir{path: filepath.Join(cfg.HostRoot, path), files: map[string]*file{}, alive: func(pid int) bool {
+			return procfs.Exists(filepath.Join(cfg.HostRoot, "proc", strconv.Itoa(pid)))
+		}})
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err == nil {

@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/mmv"
 )
 
@@ -47,6 +46,7 @@ type dir struct {
 	err     error       // why it was not
 	settled bool
 	files   map[string]*file
+	alive   func(pid int) bool // whether a process that a file names exists
 }
 
 // A file is a name in a folder that is, or was, that of a regular file.
@@ -270,7 +270,7 @@ func (a *Agent) checkFile(f *file, now time.Time) (changed bool) {
 	case f.cur != nil && !f.stale:
 		if f.cur.unchanged() {
 			f.pending = false
-			if f.cur.pid == 0 || processes.Exists(f.cur.pid) {
+			if f.cur.pid == 0 || f.dir.alive(f.cur.pid) {
 				return false
 			}
 			a.report(f, slog.LevelError, "owning process PID %d vanished", f.cur.pid)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/mmv"
 )
 
@@ -102,7 +101,7 @@ func (a *Agent) read(f *file) (*loaded, error) {
 		return nil, refuse("failed to read: %s", pcp.Code(err))
 	}
 	if f.cur == nil && !f.pending && sig == f.sig {
-		if pid := f.vanished(); pid == 0 || !processes.Exists(pid) {
+		if pid := f.vanished(); pid == 0 || !f.dir.alive(pid) {
 			return nil, nil
 		}
 	}
@@ -120,7 +119,7 @@ func (a *Agent) read(f *file) (*loaded, error) {
 	l.order, l.generation = l.def.ByteOrder(), l.def.Generation
 	if l.def.Flags&mmv.FlagProcess != 0 {
 		l.pid = l.def.Process
-		if l.pid != 0 && !processes.Exists(l.pid) {
+		if l.pid != 0 && !f.dir.alive(l.pid) {
 			return nil, refuse("owning process PID %d vanished", l.pid)
 		}
 	}

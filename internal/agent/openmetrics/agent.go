@@ -50,9 +50,10 @@ type Config struct {
 	// Workers is how many sources are read at the same time, and as many again that were late
 	// before; 0 means DefaultWorkers.
 	Workers   int
-	Getenv    func(string) string // for scripts of other users; nil means that of config.Process
-	UserAgent string              // "" means that of this software without a version
-	Log       *slog.Logger        // nil discards
+	Getenv    func(string) string    // for scripts of other users; nil means that of config.Process
+	HostName  func() (string, error) // name of the host, for labels; nil means os.Hostname
+	UserAgent string                 // "" means that of this software without a version
+	Log       *slog.Logger           // nil discards
 }
 
 // Defaults of Config.
@@ -93,6 +94,7 @@ type Agent struct {
 	budget     budget
 	client     *http.Client
 	userAgent  string
+	hostName   func() (string, error) // nil for os.Hostname
 	getenv     func(string) string
 	sourceName *regexp.Regexp
 	dynamic    *pmns.Tree // the dynamic root alone
@@ -146,6 +148,7 @@ func New(cfg Config) (*Agent, error) {
 		sorted:     !cfg.Unsorted,
 		limits:     cfg.Limits,
 		userAgent:  cmp.Or(cfg.UserAgent, "go-pcp"),
+		hostName:   cfg.HostName,
 		sourceName: sourceName(),
 		dynamic:    pmns.New(),
 		byName:     make(map[string]*source),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/cache"
 )
@@ -52,6 +53,7 @@ func Builtin() builtin.Spec {
 				Wait:      e.Form == builtin.AsDaemon,
 				UserAgent: "go-pcp/" + e.Version,
 				Getenv:    e.Config.Getenv,
+				HostName:  func() (string, error) { return hostroot.HostName(e.HostRoot) },
 			}
 			dir := ""
 			for _, o := range e.Settings {

@@ -149,7 +149,11 @@ func (s *source) labels() []openmetrics.Label {
 	}
 	host := u.host
 	if host == "" || host == "localhost" {
-		host, _ = os.Hostname()
+		name := os.Hostname
+		if s.a.hostName != nil {
+			name = s.a.hostName
+		}
+		host, _ = name()
 	}
 	return []openmetrics.Label{{Name: "hostname", Value: host}, source, {Name: "url", Value: u.shown}}
 }

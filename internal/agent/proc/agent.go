@@ -23,6 +23,9 @@ const Domain = 3
 type Config struct {
 	// Root is the directory of proc; "" means /.
 	Root string
+	// Live is set if Root is the root directory of the host, mounted in the container of this process, rather than a
+	// copy of its files.
+	Live bool
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
 	// HZ is the number of the kernel's ticks in a second; 0 means 100.
@@ -78,6 +81,7 @@ type settings struct {
 // A machine is the state shared by all views of an agent.
 type machine struct {
 	root          string
+	live          bool   // root is that of the host, seen from a container
 	dir           string // /proc
 	hz, page      uint64
 	users, groups *names
@@ -122,7 +126,7 @@ func New(cfg Config) *Agent {
 
 // newMachine returns the machine whose files cfg names.
 func newMachine(cfg *Config) *machine {
-	m := &machine{root: cfg.Root, dir: filepath.Join(cfg.Root, "proc"), hz: uint64(cfg.HZ), page: uint64(cfg.PageSize)}
+	m := &machine{root: cfg.Root, live: cfg.Live, dir: filepath.Join(cfg.Root, "proc"), hz: uint64(cfg.HZ), page: uint64(cfg.PageSize)}
 	m.users = &names{path: filepath.Join(cfg.Root, "etc/passwd"), reading: &m.clock}
 	m.groups = &names{path: filepath.Join(cfg.Root, "etc/group"), reading: &m.clock}
 	m.ttys.root = cfg.Root

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -21,6 +22,13 @@ func Builtin() builtin.Spec {
 		New: func(e builtin.Env) (pmda.Agent, error) {
 			cfg := Config{Domain: e.Domain, Log: e.Log, Containers: e.Containers()}
 			cfg.AcctFile, cfg.OwnAcctFile = e.Config.Get("PCP_PACCT_SYSTEM_PATH"), ownAcctFile(e.Config.Get("PCP_VAR_DIR"))
+			cfg.Root = e.HostRoot
+			if cfg.Live = hostroot.IsOther(cfg.Root); cfg.Live {
+				cfg.OwnAcctFile = "" // the kernel would write the processes of the container to it
+				if cfg.AcctFile != "" {
+					cfg.AcctFile = hostroot.Path(cfg.Root, cfg.AcctFile)
+				}
+			}
 			for _, dir := range [...]string{"PCP_SYSCONF_DIR", "PCP_PMDAS_DIR"} {
 				cfg.HotConfig = append(cfg.HotConfig, filepath.Join(e.Config.Get(dir), "proc", "hotproc.conf"))
 			}
@@ -43,7 +51,7 @@ func Builtin() builtin.Spec {
 // clients the values that the agent can read.
 func (c *Config) fromEnvironment(getenv func(string) string) {
 	if s := getenv("PROC_STATSPATH"); s != "" {
-		c.Root = filepath.Clean(s)
+		c.Root, c.Live = filepath.Clean(s), false
 	}
 	for name, p := range map[string]*int{"PROC_HERTZ": &c.HZ, "PROC_PAGESIZE": &c.PageSize} {
 		if s := getenv(name); s != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/internal/ctext"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -513,7 +514,11 @@ func (m *machine) joinRoot(path string) string { return filepath.Join(m.root, pa
 func (m *machine) keptFile(path string) column.File {
 	f := m.files[path]
 	if f == nil {
-		f = column.NewFile(m.joinRoot(path))
+		name := path
+		if m.live {
+			name = hostroot.Name(name)
+		}
+		f = column.NewFile(m.joinRoot(name))
 		if m.files == nil {
 			m.files = make(map[string]column.File)
 		}

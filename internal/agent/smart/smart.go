@@ -41,7 +41,7 @@ func Builtin() builtin.Spec {
 	return builtin.Spec{
 		Name: "smart", Domain: Domain, Program: builtin.Program{KeepUser: true},
 		New: func(e builtin.Env) (pmda.Agent, error) {
-			cfg := Config{Domain: e.Domain, Log: e.Log, Command: e.Config.Getenv("SMART_SETUP"), List: e.Config.Getenv("SMART_SETUP_LSBLK")}
+			cfg := Config{Root: e.HostRoot, Domain: e.Domain, Log: e.Log, Command: e.Config.Getenv("SMART_SETUP"), List: e.Config.Getenv("SMART_SETUP_LSBLK")}
 			return New(cfg), nil
 		},
 	}

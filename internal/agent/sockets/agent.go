@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/nsenter"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -26,8 +27,11 @@ const Domain = 154
 // machine.
 type Config struct {
 	// Root is the directory of sys, for names of control groups and devices; "" means /. With another
-	// root there are no sockets: the kernel would report those of this machine.
+	// root there are no sockets unless it is Live: the kernel would report those of this machine.
 	Root string
+	// Live is set if Root is the root directory of the host, mounted in the container of this process, rather than a
+	// copy of its files. If the container has a network of its own, there are sockets if it may enter that of the host.
+	Live bool
 	// FilterFile has the initial filter in its first line that is neither empty nor a comment
 	// (filter.conf); without it all sockets are reported.
 	FilterFile string
@@ -55,7 +59,7 @@ func New(cfg Config) (*Agent, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	r := newReader(cfg.Root)
+	r := newReader(cfg.Root, cfg.Live)
 	if err := r.loadFilter(cfg.FilterFile); err != nil {
 		cfg.Log.Warn("no sockets are reported", "err", err)
 	}
@@ -169,10 +173,16 @@ type instance struct {
 	seen time.Time
 }
 
-func newReader(root string) *reader {
+func newReader(root string, live bool) *reader {
 	r := &reader{now: time.Now, known: make(map[string]*instance), devices: devices{root: root}, cgroups: cgroups{root: root}}
-	if root == "" || root == "/" {
-		r.dump = new(kernel).dump
+	k := new(kernel)
+	switch {
+	case root == "" || root == "/":
+		r.dump = k.dump
+	case live:
+		r.dump = func(family, protocol uint8, states uint32, fn func(msg []byte) error) error {
+			return nsenter.InHostNet(root, func() error { return k.dump(family, protocol, states, fn) })
+		}
 	}
 	r.blocks = column.NewBlocks(
 		metrics, column.Layout{Cols: numCols, Lists: true, InDom: &column.InDom{Serial: 0, Help: "Sockets of this machine, by protocol, address and port"}}, column.Layout{Cols: 1})

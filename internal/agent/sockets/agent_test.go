@@ -475,7 +475,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add(u32s(16, 99, 0, 0))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := newReader(dir)
+		r := newReader(dir, false)
 		r.filter = &Filter{states: allStates}
 		r.dump = func(_, _ uint8, _ uint32, fn func([]byte) error) error {
 			_, err := messages(b, fn)
@@ -518,7 +518,7 @@ func manyFake(n int) *reader {
 		b = append(b, netlink(nlDiag, s.message())...)
 	}
 	b = append(b, netlink(nlDone, u32s(0))...)
-	r := newReader("/nowhere")
+	r := newReader("/nowhere", false)
 	r.filter = &Filter{states: allStates}
 	r.dump = func(family, protocol uint8, _ uint32, fn func([]byte) error) error {
 		if family != familyIPv4 || protocol != protocolTCP {

@@ -17,6 +17,9 @@ type Config struct {
 	// Root is the directory of proc, sys and etc; "" means /. The names of devices in its
 	// /proc/mounts are those of this machine nevertheless.
 	Root string
+	// Live is set if Root is the root directory of the host, mounted in the container of this process, rather than a
+	// copy of its files.
+	Live bool
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
 	// Replaced is set if files below Root may be replaced by others: no file

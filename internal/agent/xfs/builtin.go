@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -14,6 +15,8 @@ func Builtin() builtin.Spec {
 		Program: builtin.Program{KeepUser: true},
 		New: func(e builtin.Env) (pmda.Agent, error) {
 			cfg := Config{Domain: e.Domain, Log: e.Log}
+			cfg.Root = e.HostRoot
+			cfg.Live = hostroot.IsOther(cfg.Root)
 			cfg.fromEnvironment(e.Config.Getenv)
 			return New(cfg), nil
 		},
@@ -24,6 +27,6 @@ func Builtin() builtin.Spec {
 // the files of another machine.
 func (c *Config) fromEnvironment(getenv func(string) string) {
 	if s := getenv("XFS_STATSPATH"); s != "" {
-		c.Root, c.Replaced = filepath.Clean(s), true
+		c.Root, c.Replaced, c.Live = filepath.Clean(s), true, false
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -14,6 +15,7 @@ type host struct {
 	root     string
 	domain   int
 	replaced bool
+	live     bool // root is that of the host, seen from a container
 	log      *slog.Logger
 	once     procfs.Pool // whose files do not stay open
 	devices  procfs.Pool // files that each device has
@@ -24,7 +26,7 @@ type host struct {
 const maxDeviceFiles = 128
 
 func newHost(cfg Config) *host {
-	h := &host{root: cfg.Root, domain: cfg.Domain, replaced: cfg.Replaced, log: cfg.Log, quotactl: quotactl}
+	h := &host{root: cfg.Root, domain: cfg.Domain, replaced: cfg.Replaced, live: cfg.Live, log: cfg.Log, quotactl: quotactl}
 	if h.root == "" {
 		h.root = "/"
 	}
@@ -35,7 +37,20 @@ func newHost(cfg Config) *host {
 }
 
 // path returns the name of a file below the root.
-func (h *host) path(name string) string { return filepath.Join(h.root, name) }
+func (h *host) path(name string) string {
+	if h.live {
+		return hostroot.Path(h.root, name)
+	}
+	return filepath.Join(h.root, name)
+}
+
+// device returns the path of a device that the host calls name.
+func (h *host) device(name string) string {
+	if h.live {
+		return filepath.Join(h.root, name)
+	}
+	return name
+}
 
 // file returns a file that stays open between readings if that is allowed.
 func (h *host) file(name string) *procfs.File {

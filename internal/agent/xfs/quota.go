@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/ctext"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/cache"
 	"github.com/go-pcp/pcp/pmda/column"
@@ -110,7 +111,7 @@ func (q *quotas) read() error {
 		if !ok {
 			continue
 		}
-		device := realDevice(string(name))
+		device := q.host.realDevice(string(name))
 		if e, err := q.filesystems.LookupName(device); err == nil && e.State == cache.Active {
 			continue // mounted twice
 		}
@@ -136,11 +137,17 @@ func mountedXFS(l []byte) (device []byte, ok bool) {
 
 // realDevice follows links, except those of the device mapper and of RAID, whose names are
 // persistent.
-func realDevice(device string) string {
+func (h *host) realDevice(device string) string {
 	for _, lasting := range [...]string{"/dev/mapper", "/dev/md"} {
 		if len(device) >= len(lasting) && device[:len(lasting)] == lasting {
 			return device
 		}
+	}
+	if h.live {
+		if real, err := hostroot.Resolve(h.root, device); err == nil {
+			return real
+		}
+		return device
 	}
 	if real, err := filepath.EvalSymlinks(device); err == nil {
 		return real
@@ -154,7 +161,7 @@ func (q *quotas) filesystem(inst int32, device string) {
 	cells := q.blocks[blockFilesystems].Row(row)
 	cells[colAccounting], cells[colEnforcement] = column.Num(0), column.Num(0)
 	clear(q.room[:])
-	if q.host.quotactl(quotaState, device, 0, q.room[:]) != nil {
+	if q.host.quotactl(quotaState, q.host.device(device), 0, q.room[:]) != nil {
 		return
 	}
 	flags := binary.NativeEndian.Uint16(q.room[stateFlags:])
@@ -169,7 +176,7 @@ func (q *quotas) filesystem(inst int32, device string) {
 	if err != nil {
 		return
 	}
-	q.host.quotactl(quotaSync, device, 0, nil) // the result is the same if this fails
+	q.host.quotactl(quotaSync, q.host.device(device), 0, nil) // the result is the same if this fails
 	for len(text) > 0 {
 		var l []byte
 		if l, text = ctext.CutLine(text, maxLine); len(l) == 0 || l[0] == '#' {
@@ -186,7 +193,7 @@ func (q *quotas) filesystem(inst int32, device string) {
 // project adds the limits and the use of one project.
 func (q *quotas) project(name, device string, id uint32) {
 	clear(q.room[:])
-	if q.host.quotactl(quotaGet, device, id, q.room[:]) != nil {
+	if q.host.quotactl(quotaGet, q.host.device(device), id, q.room[:]) != nil {
 		return
 	}
 	if e, err := q.limits.LookupName(name); err == nil && e.State == cache.Active {

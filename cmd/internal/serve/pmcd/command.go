@@ -24,6 +24,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
@@ -78,6 +79,7 @@ To collect from this machine without configuration and without root, use "pcp up
 			cli.Heading("Diagnostic options"),
 			{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control"},
 			{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output"},
+			cli.OptHostRoot,
 			{Long: "options-file", Arg: "PATH", Extra: true, Help: "file of options and environment variables that are read before the arguments"},
 			{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default /dev/tty]"},
 		}
@@ -88,6 +90,7 @@ To collect from this machine without configuration and without root, use "pcp up
 // settings are those of the command line and the environment.
 type settings struct {
 	foreground, verify bool
+	hostRoot           string // of --host-root
 	pidFile            string
 	user               string // of -U
 	bad                bool   // an argument is wrong
@@ -115,6 +118,13 @@ func run(ctx context.Context, env *cli.Env) int {
 	set, status, exit := parse(env)
 	if exit {
 		return status
+	}
+	if env, err = cli.WithHostRoot(env, set.hostRoot); err != nil {
+		return env.Fatalf("%v", err)
+	}
+	if root := env.Config().Get(hostroot.Setting); root != "" {
+		set.server.HostRoot = root
+		set.server.AgentEnv = append(set.server.AgentEnv, hostroot.Setting+"="+root)
 	}
 	if set.verify {
 		return verify(env, set.config)
@@ -297,6 +307,10 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	case '?':
 		o.WantUsage()
 	default:
+		if opt.Long == cli.OptHostRoot.Long {
+			set.hostRoot = arg
+			return true
+		}
 		return opt.Long == cli.OptionsFile // which was read before
 	}
 	return true

@@ -36,6 +36,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
 	"github.com/go-pcp/pcp/internal/agent/statsd"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
@@ -98,6 +99,7 @@ all receivers.`,
 			{Short: 'p', Long: "port", Arg: "N", Help: "TCP port [default 44321]"},
 			{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix socket [default pmcd.socket in the state directory]"},
 			{Long: "dir", Arg: "DIR", Help: "state directory [default $XDG_STATE_HOME/pcp or ~/.local/state/pcp]"},
+			cli.OptHostRoot,
 			{Long: "all", Help: "accept connections from other hosts"},
 			{Long: "tls", Arg: "FILE", Help: "offer encrypted connections, configured by this tls.conf"},
 			{Long: "web-port", Arg: "N", Help: "TCP port of the page [default 44323, or a free one]"},
@@ -169,8 +171,9 @@ type settings struct {
 
 func run(ctx context.Context, env *cli.Env) int {
 	set := settings{port: pmcd.DefaultPort, webPort: defaultWebPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep, version: env.Version}
+	hostRoot := ""
 	o := cli.ParseArgs(env, cli.ParseConfig{NonEmpty: true, Once: []string{
-		"port", "web-port", "socket", "dir", "tls", "ship", "keep-local", "lifecycle", "push-token-file", "register", "register-as", "receivers", "otlp-token", "remote-write-config",
+		"port", "web-port", "socket", "dir", "host-root", "tls", "ship", "keep-local", "lifecycle", "push-token-file", "register", "register-as", "receivers", "otlp-token", "remote-write-config",
 	}, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "port", "web-port":
@@ -195,6 +198,8 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.tls = arg
 		case "all":
 			set.all = true
+		case cli.OptHostRoot.Long:
+			hostRoot = arg
 		case "sample":
 			set.sample = true
 		case "otlp":
@@ -265,6 +270,10 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	if status, exit := o.Done(); exit {
 		return status
+	}
+	env, err := cli.WithHostRoot(env, hostRoot)
+	if err != nil {
+		return env.Fatalf("%v", err)
 	}
 	if err := set.complete(env); err != nil {
 		return env.Fatalf("%v", err)
@@ -384,6 +393,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	var server *pmcd.Server
 	cfg := pmcd.Config{
 		SysConfDir:      conf.Get("PCP_SYSCONF_DIR"),
+		HostRoot:        conf.Get(hostroot.Setting),
 		Agents:          agents(env, set, log),
 		Listeners:       lns,
 		Local:           !set.all,
