@@ -30,6 +30,8 @@ type Archive struct {
 	index  []IndexEntry
 	vols   []int // numbers of the existing volumes, ascending
 
+	text   func([]byte) string // Options.Text
+	ahead  int                 // Options.ReadAhead
 	debug  *debug.Log
 	traced int // whose reading has been traced
 
@@ -62,6 +64,12 @@ type Options struct {
 	// of records, for -D logmeta the metadata. Package replay uses it for -D interp, too.
 	Debug *debug.Log
 
+	// Text, if not nil, returns the bytes of a name or a help text of a metric as a string. With one function for many archives they can have
+	// equal strings in common.
+	Text func(b []byte) string
+	// ReadAhead is the number of bytes that readers of the archive read at once, see [Reader.ReadAhead]; 0 means the default.
+	ReadAhead int
+
 	check   func(Label) error                       // of the first volume, before the metadata are read; may be nil
 	later   bool                                    // the volumes are read when they are needed
 	mem     *compressed.Memory                      // nil for one of its own
@@ -75,7 +83,7 @@ func Open(path string) (*Archive, error) { return Options{}.Open(path) }
 
 // Open is [Open] with options.
 func (o Options) Open(path string) (*Archive, error) {
-	a := &Archive{mem: o.mem, open: make(map[int]*volume), endSize: -1, debug: o.Debug}
+	a := &Archive{mem: o.mem, open: make(map[int]*volume), endSize: -1, debug: o.Debug, text: o.Text, ahead: o.ReadAhead}
 	if a.mem == nil {
 		a.mem = new(compressed.Memory)
 	}
@@ -254,6 +262,7 @@ func (a *Archive) loadMeta(o Options, path string) error {
 	if err := a.sameLabel(mr.readLabel(), VolMeta); err != nil {
 		return err
 	}
+	mr.text = a.text
 	if a.debug.On(debugname.LogMeta) {
 		mr.debug = a.debug
 	}
@@ -319,7 +328,7 @@ func (a *Archive) refreshMeta(path string) error {
 		return err
 	}
 	if n > a.read {
-		mr := &MetaReader{label: a.label, off: a.read}
+		mr := &MetaReader{label: a.label, off: a.read, text: a.text}
 		mr.reset(io.NewSectionReader(src, a.read, n-a.read))
 		err := a.meta.load(mr)
 		// A record that is being written may be cut; it is read next time.

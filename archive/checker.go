@@ -61,6 +61,9 @@ const (
 	maxLayoutMisses = 20
 )
 
+// rest releases memory that the next record without a known layout allocates again.
+func (c *Checker) rest() { c.sets, c.scratch = nil, pcp.Result{} }
+
 // Check returns the error of the record that s was started with.
 func (c *Checker) Check(s *SetScanner) error {
 	if s.bad {

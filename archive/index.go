@@ -72,7 +72,7 @@ func readIndex(r io.Reader, length int64) (Label, []IndexEntry, error) {
 	if label.Version >= Version3 {
 		size = indexSize3
 	}
-	list, err := readIndexEntries(r, make([]IndexEntry, 0, min(length/size, maxIndex)), label.Version)
+	list, err := readIndexEntries(r, make([]IndexEntry, 0, min((length+size-1)/size, maxIndex)), label.Version)
 	return label, list, err
 }
 
@@ -81,7 +81,7 @@ func readIndexEntries(r io.Reader, list []IndexEntry, version int) ([]IndexEntry
 	if version >= Version3 {
 		size = indexSize3
 	}
-	buf := make([]byte, 512*size)
+	buf := make([]byte, min(max(cap(list), 16), 512)*size)
 	for {
 		n, err := io.ReadFull(r, buf)
 		for b := buf[:n]; len(b) >= size; b = b[size:] {

@@ -63,7 +63,8 @@ type MetaReader struct {
 	buf    []byte
 	rec    MetaRecord
 	labels []pcp.LabelIndex
-	debug  *debug.Log // nil unless metadata are traced
+	debug  *debug.Log          // nil unless metadata are traced
+	text   func([]byte) string // Options.Text
 }
 
 // NewMetaReader reads the label from r.
@@ -165,7 +166,7 @@ func (m *MetaReader) decode(body []byte) error {
 	rec := &m.rec
 	switch rec.Type {
 	case MetaDesc:
-		return rec.decodeDesc(body)
+		return rec.decodeDesc(body, m.text)
 	case MetaInDomV2:
 		return rec.decodeInDom(body, Version2)
 	case MetaInDom, MetaInDomDelta:
@@ -175,13 +176,13 @@ func (m *MetaReader) decode(body []byte) error {
 	case MetaLabel:
 		return m.decodeLabels(body, Version3)
 	}
-	return rec.decodeText(body)
+	return rec.decodeText(body, m.text)
 }
 
 // decodeDesc decodes
 //
 //	pmid type indom sem units nnames {len name}...
-func (rec *MetaRecord) decodeDesc(body []byte) error {
+func (rec *MetaRecord) decodeDesc(body []byte, text func([]byte) string) error {
 	r := reader{b: body}
 	rec.Desc = pcp.Desc{
 		PMID:  pcp.PMID(r.u32()),
@@ -206,7 +207,7 @@ func (rec *MetaRecord) decodeDesc(body []byte) error {
 		if r.fail {
 			break
 		}
-		rec.Names = append(rec.Names, string(ctext.Bytes(name)))
+		rec.Names = append(rec.Names, textOf(ctext.Bytes(name), text))
 	}
 	if r.fail || len(r.b) > 0 {
 		return fmt.Errorf("descriptor of %s with %d names: %w", rec.Desc.PMID, names, pcp.ErrLogRec)
@@ -321,14 +322,22 @@ func (m *MetaReader) decodeLabels(body []byte, version int) error {
 // decodeText decodes
 //
 //	kind ident text NUL
-func (rec *MetaRecord) decodeText(body []byte) error {
+func (rec *MetaRecord) decodeText(body []byte, text func([]byte) string) error {
 	r := reader{b: body}
 	rec.TextKind, rec.Ident = pcp.TextKind(r.u32()), r.u32()
 	if r.fail || rec.TextKind&(pcp.TextOneLine|pcp.TextHelp) == 0 || rec.TextKind&(pcp.TextPMID|pcp.TextInDom) == 0 {
 		return fmt.Errorf("help text of kind %#x in %d bytes: %w", int32(rec.TextKind), len(body), pcp.ErrLogRec)
 	}
-	rec.Text = string(ctext.Bytes(r.b))
+	rec.Text = textOf(ctext.Bytes(r.b), text)
 	return nil
+}
+
+// textOf returns a name or text as a string, made by f unless that is nil.
+func textOf(b []byte, f func([]byte) string) string {
+	if f == nil {
+		return string(b)
+	}
+	return f(b)
 }
 
 // reset makes m continue with r.

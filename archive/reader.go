@@ -39,7 +39,13 @@ type Reader struct {
 
 // NewReader returns a Reader that starts with the first record, or if its first call
 // is Step backwards with the last one.
-func (a *Archive) NewReader() *Reader { return &Reader{a: a, dir: Forward, origin: a.label.Start} }
+func (a *Archive) NewReader() *Reader {
+	r := &Reader{a: a, dir: Forward, origin: a.label.Start}
+	if a.ahead > 0 {
+		r.ReadAhead(a.ahead)
+	}
+	return r
+}
 
 // minAhead is the minimum number of bytes to read at once: a page of a file.
 const minAhead = 4 << 10

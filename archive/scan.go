@@ -197,6 +197,7 @@ func (s *Scanner) rest() {
 		s.rd.vr.w.rest()
 		s.rd.vr.body, s.rec.Body = nil, nil
 	}
+	s.check.rest()
 }
 
 // nextArchive moves to the start of the next archive.
