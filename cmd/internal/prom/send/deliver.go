@@ -87,11 +87,13 @@ func (s *stream) ask(ctx context.Context, f func(*remote.Client) error) (ok bool
 
 // window sends a window.
 func (s *stream) window(ctx context.Context, m *markers, w *window) error {
-	if err := s.ripe(ctx, w.end); err != nil {
-		return err
+	if s.ahead(w.end) > maxAhead {
+		if err := s.without(ctx, func() error { return s.ripe(ctx, w.end) }); err != nil {
+			return err
+		}
 	}
 	here := place{Base: s.at.Base, Started: s.at.Started, Sent: w.after}
-	careful := !s.n.isBlind() && (here.compare(s.careful) < 0 || s.doubt)
+	careful := s.cautious(w)
 	end := here
 	end.Sent = w.end
 	s.setLag(time.UnixMilli(w.end))
@@ -272,8 +274,10 @@ func halves(list []remote.Series) (left, right []remote.Series) {
 
 // missing returns the series with the samples that the server does not have.
 func (s *stream) missing(ctx context.Context, w *window, list []remote.Series) ([]remote.Series, error) {
-	if err := pause(ctx, time.Until(s.quiet)); err != nil {
-		return nil, err
+	if wait := time.Until(s.quiet); wait > 0 {
+		if err := s.without(ctx, func() error { return pause(ctx, wait) }); err != nil {
+			return nil, err
+		}
 	}
 	first := int64(math.MaxInt64)
 	for i := range list {

@@ -30,8 +30,7 @@ type descriptions struct {
 type description struct {
 	name string // in PCP
 	of   uint64 // hash of the description
-	last int64  // time of the last sample
-	any  bool   // there is one
+	last int64  // time of the last sample, or noTime
 }
 
 // lookup returns a metric of the catalog, or nil.
@@ -59,23 +58,23 @@ func (d *descriptions) rest() { d.metrics, d.read, d.stale = nil, false, false }
 // describe adds samples of a metric's descriptions: at its first values in the archive and in each hour.
 func (r *reader) describe(m *metric, at int64) {
 	hour := at / describeEvery
-	if m.described && m.hour == hour {
+	if int64(m.hour) == hour {
 		return
 	}
-	m.described, m.hour = true, hour
-	for i := range m.about {
-		d := &m.about[i]
+	m.hour = int32(hour)
+	for i := range m.names {
+		d := &m.names[i].about
 		of := r.described.lookup(r, d.name, true)
 		if of == nil {
 			continue
 		}
 		if hash := maphash.String(r.seeds[0], of.ID.String()+of.Labels.JSON); hash != d.of {
-			d.of, d.any = hash, false
+			d.of, d.last = hash, noTime
 		}
-		if d.any && at <= d.last {
+		if at <= d.last {
 			continue
 		}
-		d.last, d.any = at, true
+		d.last = at
 		if r.warm {
 			continue
 		}
@@ -121,8 +120,8 @@ func (r *reader) description(m *catalog.Metric) *series {
 	if !ok {
 		return nil
 	}
-	f := &remote.Family{Name: nameOf(labels), Help: "1 for a metric of PCP that is sent, with its description"}
-	return &series{Series: remote.Series{Labels: labels, Family: f}, key: r.hash(key), bytes: len(key) + labelBytes*len(labels), about: true}
+	f := r.shared.family(remote.Family{Name: nameOf(labels), Help: "1 for a metric of PCP that is sent, with its description"})
+	return &series{base: newBase(labels), family: f, bytes: sizeOf(key, labels), about: true}
 }
 
 // described reports whether a series describes a metric.

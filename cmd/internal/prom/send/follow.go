@@ -35,6 +35,8 @@ const (
 	// maxAhead is how much samples may be ahead of the clock of this host. Prometheus refuses samples that are an hour older than the newest one
 	// it has, of whatever host: the samples of a host whose clock is a day ahead would stop those of all others.
 	maxAhead = 10 * time.Minute
+	// readAhead is the number of bytes of an archive that are read at once. There may be a thousand archives whose records wait for a server.
+	readAhead = 32 << 10
 )
 
 // errBack means that the reader has to begin again, at an earlier place.
@@ -74,6 +76,7 @@ type stream struct {
 	took     bool            // parts of this one
 	bad      map[string]bool // series that were refused alone
 	archives []found
+	held     bool // the window has memory of the pool
 
 	left atomic.Bool // nothing is recorded in the directory
 	done atomic.Bool // and the server has everything
@@ -285,7 +288,7 @@ func (s *stream) next(ctx context.Context) error {
 		s.at = place{Base: next.base, Started: next.started, Sent: noTime}
 	}
 	path := filepath.Join(s.dir.path, s.at.Base)
-	a, err := archive.Open(path)
+	a, err := archive.Options{Text: s.n.shared.text, ReadAhead: readAhead}.Open(path)
 	if err != nil {
 		if w, werr := archive.Written(path); w || werr != nil || errors.Is(err, fs.ErrNotExist) {
 			return err // it is about to begin, or to be removed
@@ -352,7 +355,11 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 	r := newReader(a, start, pcp.Timestamp{Sec: math.MaxInt64}, false, position{sent: s.at.Sent, end: noTime}, func(w *window) (*window, error) {
 		return w, s.window(ctx, &marks, w)
 	})
-	r.filter = s.n.filter
+	r.filter, r.shared, r.uncounted = s.n.filter, s.n.shared, true
+	w := new(window)
+	r.fill = func(at int64) error { return s.fill(ctx, w, at) }
+	r.empty = func() { s.empty(w) }
+	defer s.empty(w)
 	r.fresh = func(rec *archive.Record) (bool, error) {
 		if rec.Volume < known.volume || rec.Volume == known.volume && rec.Offset < known.size {
 			return false, nil
@@ -423,7 +430,7 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 			}
 		}
 	}
-	err := r.read(ctx, new(window))
+	err := r.read(ctx, w)
 	if err != nil {
 		if !closing || ctx.Err() != nil || errors.Is(err, errBack) || errors.Is(err, errDrained) {
 			return err
@@ -448,6 +455,52 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 		s.save()
 	}
 	return nil
+}
+
+// fill gives a window memory if it has none, when there is a place for it at the server.
+func (s *stream) fill(ctx context.Context, w *window, at int64) error {
+	if s.held {
+		return nil
+	}
+	s.setLag(time.UnixMilli(at))
+	// Other streams have the places while this one would only wait.
+	if err := s.ripe(ctx, at); err != nil {
+		return err
+	}
+	if s.cautious(w) {
+		if err := pause(ctx, time.Until(s.quiet)); err != nil {
+			return err
+		}
+	}
+	m, err := s.n.pool.take(ctx)
+	if err == nil {
+		w.memory, s.held = m, true
+	}
+	return err
+}
+
+// empty gives the memory of a window back.
+func (s *stream) empty(w *window) {
+	if s.held {
+		s.n.pool.give(w.memory)
+		w.memory, s.held = memory{}, false
+	}
+}
+
+// without calls f, which waits, without the place of the window, which keeps its memory.
+func (s *stream) without(ctx context.Context, f func() error) error {
+	if s.held {
+		s.n.pool.leave()
+		s.held = false
+		defer func() { s.held = s.n.pool.enter(ctx) == nil }()
+	}
+	return f()
+}
+
+// cautious reports whether samples of a window may have arrived.
+func (s *stream) cautious(w *window) bool {
+	here := place{Base: s.at.Base, Started: s.at.Started, Sent: w.after}
+	return !s.n.isBlind() && (here.compare(s.careful) < 0 || s.doubt)
 }
 
 func (s *stream) setLag(t time.Time) {
@@ -543,10 +596,13 @@ func (s *stream) compare(sent int64) error {
 	return s.back(p)
 }
 
+// ahead returns how much a time is ahead of the clock of this host.
+func (s *stream) ahead(at int64) time.Duration { return time.UnixMilli(at).Sub(s.now()) }
+
 // ripe waits until the time of samples is not too far ahead.
 func (s *stream) ripe(ctx context.Context, end int64) error {
 	for {
-		ahead := time.UnixMilli(end).Sub(s.now())
+		ahead := s.ahead(end)
 		if ahead <= maxAhead {
 			s.early = false
 			return nil

@@ -19,7 +19,7 @@ type buckets struct {
 // histogram prepares the histogram of a metric for the values of a set, or ends the one before.
 func (r *reader) histogram(m *metric, sets func() []pcp.LabelSet, at int64) {
 	var h *names.Histogram
-	if m.in != nil && len(m.list) > 0 && len(m.histogram) > 0 {
+	if m.in != nil && len(m.list) > 0 && m.histogram != nil {
 		h = names.NewHistogram(func(yield func(string) bool) {
 			for _, one := range r.instances(m.in) {
 				if !yield(one.Name) {
@@ -88,8 +88,8 @@ func (r *reader) putHistogram(b *buckets, at int64) {
 	}
 }
 
-// histogramFamilies returns the families of buckets and count of a metric with instances, none if the archive has a metric with one of these names.
-func (r *reader) histogramFamilies(f *remote.Family) []*remote.Family {
+// histogramFamilies returns the families of buckets and count of a metric with instances, nil if the archive has a metric with one of these names.
+func (r *reader) histogramFamilies(f *remote.Family) *[2]*remote.Family {
 	if r.all == nil {
 		r.all = make(map[string]bool)
 		for name := range r.meta.NamesInOrder() {
@@ -102,5 +102,5 @@ func (r *reader) histogramFamilies(f *remote.Family) []*remote.Family {
 	bucket, count := *f, *f
 	bucket.Name += names.BucketSuffix
 	count.Name += names.CountSuffix
-	return []*remote.Family{&bucket, &count}
+	return &[2]*remote.Family{r.shared.family(bucket), r.shared.family(count)}
 }

@@ -33,6 +33,8 @@ type node struct {
 	event  func(text string, err error)
 	filter *filter
 	slots  chan struct{}
+	pool   *pool
+	shared *shared // by all nodes of the Recorder
 	delays pacing.Backoff
 
 	mu       sync.Mutex

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash/maphash"
 	"io"
-	"maps"
 	"math"
 	"slices"
 
@@ -32,6 +31,7 @@ type reader struct {
 	all     map[string]bool                   // names that the metrics of the archive have in Prometheus, once they are needed
 	indoms  map[pcp.InDom]*indom
 	live    map[hashed]*series // by key
+	bases   map[hashed]*base   // of the series that were made since the last rest
 	dead    []*series          // those of live whose end is marked
 	epochs  []pcp.Timestamp    // when labels change, except those of instances
 	epoch   int                // number of them that have passed
@@ -42,6 +42,12 @@ type reader struct {
 	// the end, or at an error, and reports whether to try again.
 	fresh func(*archive.Record) (bool, error)
 	more  func(context.Context, error) (bool, error)
+	// For one of many archives: fill is called before each record, with its time, and gives the window memory if it has none; empty is called when the
+	// window is empty, and takes the memory back.
+	fill      func(at int64) error
+	empty     func()
+	shared    *shared // nil: nothing is shared
+	uncounted bool    // series are not counted
 
 	described descriptions
 
@@ -69,32 +75,99 @@ type readSum struct{ series, samples, stale int }
 
 // A metric is a metric of the archive.
 type metric struct {
-	desc     pcp.Desc
-	families []*remote.Family // one for each name
-	in       *indom           // nil for a single value
-	version  int              // of its labels and names
-	list     []*member        // the instances of the last set, in its order
-	all      map[int32]*member
+	desc    pcp.Desc
+	version int32     // of its labels and names
+	hour    int32     // in which it was described, or noHour
+	names   []naming  // at least one
+	in      *indom    // nil for a single value
+	list    []*member // the instances of the last set, in its order
+	all     members
 
-	about     []description // of each of its names
-	described bool          // in the hour
-	hour      int64
+	histogram *[2]*remote.Family // of the buckets and the count, nil if it cannot be a histogram
+	buckets   *buckets           // nil if the instances are not buckets
+}
 
-	histogram []*remote.Family // of the buckets and the count, if it may be a histogram
-	buckets   *buckets         // nil if the instances are not buckets
+// noHour is the hour of a metric that was not described yet.
+const noHour = -1 << 31
+
+// A naming is one of the names of a metric.
+type naming struct {
+	family *remote.Family
+	about  description
 }
 
 // A member is an instance of a metric that has values.
 type member struct {
 	inst     int32
+	labelled int32 // epoch of its labels
 	name     string
-	own      string    // labels of the instance
-	series   *series   // nil: not sent
-	more     []*series // for further names of the metric
-	last     int64     // time of its last value
-	gap      int64     // between its last two values, 0 if it had one
-	seen     bool      // in the set under way
-	labelled int       // epoch of its labels
+	own      string     // labels of the instance
+	series   *series    // nil: not sent
+	more     *[]*series // for further names of the metric, if there are any
+	last     int64      // time of its last value
+	gap      int64      // between its last two values, 0 if it had one
+	seen     bool       // in the set under way
+}
+
+// others returns the series of further names.
+func (b *member) others() []*series {
+	if b.more == nil {
+		return nil
+	}
+	return *b.more
+}
+
+// A members has the members of a metric, by instance. Most metrics have one.
+type members struct {
+	one    *member
+	byInst map[int32]*member // if there are several, or were
+}
+
+func (s *members) len() int {
+	if s.byInst != nil {
+		return len(s.byInst)
+	}
+	return map[bool]int{false: 0, true: 1}[s.one != nil]
+}
+
+func (s *members) get(inst int32) *member {
+	if s.byInst != nil {
+		return s.byInst[inst]
+	}
+	if s.one != nil && s.one.inst == inst {
+		return s.one
+	}
+	return nil
+}
+
+func (s *members) put(b *member) {
+	switch {
+	case s.byInst != nil:
+		s.byInst[b.inst] = b
+	case s.one == nil || s.one.inst == b.inst:
+		s.one = b
+	default:
+		s.byInst = map[int32]*member{s.one.inst: s.one, b.inst: b}
+		s.one = nil
+	}
+}
+
+func (s *members) drop(inst int32) {
+	if s.byInst == nil {
+		s.one = nil
+		return
+	}
+	delete(s.byInst, inst)
+}
+
+// each calls f with each member, in no order.
+func (s *members) each(f func(*member)) {
+	if s.one != nil {
+		f(s.one)
+	}
+	for _, b := range s.byInst {
+		f(b)
+	}
 }
 
 // An indom is an instance domain at the time of the record.
@@ -162,8 +235,7 @@ func (r *reader) read(ctx context.Context, w *window) error {
 			if err := r.flush(); err != nil {
 				return err
 			}
-			r.w.rest()
-			r.described.rest()
+			r.rest()
 			again, err := r.more(ctx, err)
 			if err != nil {
 				return err
@@ -205,6 +277,17 @@ func (r *reader) read(ctx context.Context, w *window) error {
 	}
 }
 
+// rest releases memory that is not needed until there are further records.
+func (r *reader) rest() {
+	if r.empty != nil {
+		r.empty()
+	} else {
+		r.w.rest()
+	}
+	r.described.rest()
+	r.bases, r.all = nil, nil
+}
+
 // end sends the last window. If all of the archive was read and another one follows, there is a mark between the two.
 func (r *reader) end(all bool) error {
 	if all && r.follow {
@@ -233,6 +316,11 @@ func (r *reader) begin(at int64) error {
 			}
 		}
 	}
+	if r.fill != nil {
+		if err := r.fill(at); err != nil {
+			return err
+		}
+	}
 	if r.w.first == noTime {
 		r.w.first = at
 	}
@@ -246,13 +334,15 @@ func (r *reader) flush() error {
 	if w.end == noTime || len(w.samples) == 0 {
 		return nil
 	}
-	for _, s := range w.list {
-		if !s.sent && !s.about {
-			s.sent = true
-			r.sent[s.key[0]] = true // an instance may come back
+	if !r.uncounted {
+		for _, s := range w.list {
+			if !s.sent && !s.about {
+				s.sent = true
+				r.sent[r.hash(keyOf(s.append(nil)))[0]] = true // an instance may come back
+			}
 		}
+		r.sum.series = len(r.sent)
 	}
-	r.sum.series = len(r.sent)
 	r.sum.samples += len(w.samples) - w.about
 	end := w.end
 	next, err := r.out(w)
@@ -264,6 +354,9 @@ func (r *reader) flush() error {
 	}
 	next.reset(end)
 	r.w = next
+	if r.empty != nil {
+		r.empty()
+	}
 	r.bury()
 	return nil
 }
@@ -272,7 +365,10 @@ func (r *reader) flush() error {
 func (r *reader) bury() {
 	for _, s := range r.dead {
 		if s.dead {
-			delete(r.live, s.key)
+			key := r.hash(keyOf(s.append(nil)))
+			if r.live[key] == s {
+				delete(r.live, key)
+			}
 		}
 	}
 	r.dead = r.dead[:0]
@@ -306,12 +402,12 @@ func (r *reader) take(rec *archive.Record) {
 // set adds the values of a metric.
 func (r *reader) set(m *metric, rec *archive.Record, set *archive.Set, at int64) {
 	pairs := rec.Values(set)
-	version := r.epoch
+	version := int32(r.epoch)
 	if m.in != nil {
 		r.advance(m.in, rec.Time)
-		version += m.in.version
+		version += int32(m.in.version)
 	}
-	if version != m.version || len(m.all) != set.Len || !m.same(pairs) {
+	if version != m.version || m.all.len() != set.Len || !m.same(pairs) {
 		r.arrange(m, rec, pairs, at)
 		m.version = version
 	}
@@ -352,7 +448,7 @@ func (r *reader) set(m *metric, rec *archive.Record, set *archive.Set, at int64)
 		}
 		bits := remote.Number(v)
 		r.put(b.series, at, bits)
-		for _, s := range b.more {
+		for _, s := range b.others() {
 			r.put(s, at, bits)
 		}
 	}
@@ -441,8 +537,8 @@ func (r *reader) arrange(m *metric, rec *archive.Record, pairs []byte, at int64)
 			inst = pcp.InNull
 		}
 		name, own, ok := r.instance(m, inst)
-		b := m.all[inst]
-		if b == nil || b.name != name || b.labelled != r.epoch || own == nil && b.own != "" || own != nil && b.own != own.JSON {
+		b := m.all.get(inst)
+		if b == nil || b.name != name || int(b.labelled) != r.epoch || own == nil && b.own != "" || own != nil && b.own != own.JSON {
 			if sets == nil {
 				sets = r.labels(m.desc, rec.Time)
 			}
@@ -456,25 +552,25 @@ func (r *reader) arrange(m *metric, rec *archive.Record, pairs []byte, at int64)
 				b.last, b.gap = old.last, old.gap
 				r.replace(old, at)
 			}
-			m.all[inst] = b
+			m.all.put(b)
 		}
 		b.seen = true
 		m.list = append(m.list, b)
 	}
-	if len(m.all) == len(m.list) {
+	if m.all.len() == len(m.list) {
 		for _, b := range m.list {
 			b.seen = false
 		}
 		return
 	}
 	var gone []int32
-	for inst, b := range m.all {
+	m.all.each(func(b *member) {
 		// An archive may have groups of a metric's instances in different records.
 		if !b.seen && (b.gap == 0 || at-b.last >= b.gap-b.gap/4) {
-			gone = append(gone, inst)
+			gone = append(gone, b.inst)
 		}
 		b.seen = false
-	}
+	})
 	r.drop(m, gone, at)
 }
 
@@ -519,7 +615,7 @@ func (r *reader) labels(d pcp.Desc, at pcp.Timestamp) []pcp.LabelSet {
 
 // member makes a member with its series.
 func (r *reader) member(m *metric, inst int32, name string, own *pcp.LabelSet, sets []pcp.LabelSet, ok bool) *member {
-	b := &member{inst: inst, name: name, labelled: r.epoch}
+	b := &member{inst: inst, name: name, labelled: int32(r.epoch)}
 	if own != nil {
 		b.own = own.JSON
 	}
@@ -528,12 +624,13 @@ func (r *reader) member(m *metric, inst int32, name string, own *pcp.LabelSet, s
 		return b
 	}
 	pairs := names.Merge(sets, own, inst, name, names.Label)
-	for i, f := range m.families {
-		s := r.series(f, pairs)
+	for i := range m.names {
+		s := r.series(m.names[i].family, pairs)
 		if i == 0 {
 			b.series = s
 		} else if s != nil {
-			b.more = append(b.more, s)
+			more := append(b.others(), s)
+			b.more = &more
 		}
 	}
 	return b
@@ -564,11 +661,41 @@ func (r *reader) series(f *remote.Family, pairs []names.Pair) *series {
 	if name := nameOf(labels); name != f.Name {
 		renamed := *f
 		renamed.Name = name
-		f = &renamed
+		f = r.shared.family(renamed)
 	}
-	s := &series{Series: remote.Series{Labels: labels, Family: f}, key: hash, bytes: len(key) + labelBytes*len(labels)}
-	r.live[s.key] = s
+	s := &series{base: r.base(labels), family: f, bytes: sizeOf(key, labels)}
+	r.live[hash] = s
 	return s
+}
+
+// sizeOf estimates the size of the labels of a series with a key.
+func sizeOf(key string, labels []remote.Label) uint32 {
+	return uint32(len(key) + labelBytes*len(labels))
+}
+
+// maxBases limits the bases in which the one of a new series is looked for.
+const maxBases = 10_000
+
+// base returns the base for labels, which other series may have, too.
+func (r *reader) base(labels []remote.Label) *base {
+	b := newBase(labels)
+	name := labels[b.name].Value
+	labels[b.name].Value = ""
+	key := r.hash(keyOf(labels))
+	labels[b.name].Value = name
+	if old := r.bases[key]; old != nil {
+		return old
+	}
+	if r.bases == nil || len(r.bases) >= maxBases {
+		r.bases = make(map[hashed]*base)
+	}
+	b.labels = slices.Clone(labels)
+	r.bases[key] = b
+	return b
+}
+
+func newBase(labels []remote.Label) *base {
+	return &base{labels, slices.IndexFunc(labels, func(l remote.Label) bool { return l.Name == nameLabel })}
 }
 
 // A hashed is a key, in less memory: there may be a million of them.
@@ -583,7 +710,7 @@ func (b *member) kill() {
 	if b.series != nil {
 		b.series.dead = true
 	}
-	for _, s := range b.more {
+	for _, s := range b.others() {
 		s.dead = true
 	}
 }
@@ -593,7 +720,7 @@ func (r *reader) replace(old *member, at int64) {
 	if s := old.series; s != nil && s.dead {
 		r.endSeries(s, at)
 	}
-	for _, s := range old.more {
+	for _, s := range old.others() {
 		if s.dead {
 			r.endSeries(s, at)
 		}
@@ -621,14 +748,16 @@ func (r *reader) endSeries(s *series, at int64) {
 func (r *reader) mark(at int64) {
 	ids := make([]pcp.PMID, 0, len(r.metrics))
 	for id, m := range r.metrics {
-		if m != nil && len(m.all) > 0 {
+		if m != nil && m.all.len() > 0 {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
 		m := r.metrics[id]
-		r.drop(m, slices.Collect(maps.Keys(m.all)), at)
+		var all []int32
+		m.all.each(func(b *member) { all = append(all, b.inst) })
+		r.drop(m, all, at)
 		r.endHistogram(m, at)
 		m.list = m.list[:0]
 	}
@@ -638,8 +767,8 @@ func (r *reader) mark(at int64) {
 func (r *reader) drop(m *metric, insts []int32, at int64) {
 	slices.Sort(insts)
 	for _, inst := range insts {
-		r.retire(m.all[inst], at)
-		delete(m.all, inst)
+		r.retire(m.all.get(inst), at)
+		m.all.drop(inst)
 	}
 }
 
@@ -659,27 +788,26 @@ func (r *reader) metric(id pcp.PMID) *metric {
 		r.left.Metrics++
 		return nil
 	}
-	m = &metric{desc: d, all: make(map[int32]*member), version: -1}
+	m = &metric{desc: d, version: -1, hour: noHour}
 	help, _ := r.meta.Text(pcp.TextPMID|pcp.TextOneLine, uint32(id)) // not every metric has a text
 	for _, name := range r.meta.Names(id) {
 		if !r.filter.metric(name) {
 			continue
 		}
-		f := &remote.Family{Name: names.Metric(name), Counter: names.Type(&d) == "counter", Help: names.Help(help), Unit: names.Unit(d.Units)}
+		f := r.shared.family(remote.Family{Name: names.Metric(name), Counter: names.Type(&d) == "counter", Help: names.Help(help), Unit: names.Unit(d.Units)})
 		if r.taken[f.Name] {
 			r.left.Collisions++
 			continue
 		}
 		r.taken[f.Name] = true
-		m.families = append(m.families, f)
-		m.about = append(m.about, description{name: name})
+		m.names = append(m.names, naming{f, description{name: name, last: noTime}})
 	}
-	if len(m.families) == 0 {
+	if len(m.names) == 0 {
 		return nil
 	}
 	if d.InDom != pcp.InDomNull {
 		m.in = r.indom(d.InDom)
-		m.histogram = r.histogramFamilies(m.families[0])
+		m.histogram = r.histogramFamilies(m.names[0].family)
 	}
 	r.metrics[id] = m
 	return m

@@ -27,7 +27,7 @@ func windows(t testing.TB, a *archive.Archive, from position, follow bool) (list
 		for _, p := range w.split() {
 			one := slices.Clone(p.list)
 			for i := range one {
-				one[i].Samples = slices.Clone(one[i].Samples)
+				one[i].Labels, one[i].Samples = slices.Clone(one[i].Labels), slices.Clone(one[i].Samples)
 				one[i].Family = nil
 			}
 			c.parts = append(c.parts, one)
@@ -103,7 +103,7 @@ func TestSplit(t *testing.T) {
 	w.reset(noTime)
 	list := make([]*series, 4000)
 	for i := range list {
-		list[i] = &series{bytes: 2000}
+		list[i] = &series{base: newBase([]remote.Label{{Name: nameLabel}}), family: &remote.Family{Name: "a"}, bytes: 2000}
 	}
 	for at := range int64(20) {
 		for _, s := range list {

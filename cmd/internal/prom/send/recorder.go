@@ -76,9 +76,10 @@ func NewRecorder(cfg Config) *Recorder {
 	if r.cfg.delays == (pacing.Backoff{}) {
 		r.cfg.delays = delays
 	}
+	common := new(shared)
 	for _, t := range cfg.Targets {
 		for i, url := range t.URLs {
-			n := &node{target: t, url: url, shard: i, agent: cfg.Agent, slots: make(chan struct{}, requests), delays: r.cfg.delays}
+			n := &node{target: t, url: url, shard: i, agent: cfg.Agent, slots: make(chan struct{}, requests), pool: newPool(places), shared: common, delays: r.cfg.delays}
 			if len(t.URLs) > 1 || len(t.keep)+len(t.drop)+len(t.rules) > 0 {
 				n.filter = &filter{keep: t.keep, drop: t.drop, rules: t.rules, shard: i, shards: len(t.URLs), replicas: t.Replicas}
 			}

@@ -16,18 +16,32 @@ const (
 	labelBytes  = 4
 )
 
-// A series is a series of the database while it has samples.
+// A series is a series of the database while it has samples. There may be a million of them.
 type series struct {
-	remote.Series
-	key    hashed // of its labels
-	bytes  int    // estimate of the size of the labels
-	last   int64  // time of its last sample
+	base   *base          // its labels
+	family *remote.Family // with its name
+	last   int64          // time of its last sample
+	window *window
+	entry  uint32 // number in that window
+	bytes  uint32 // estimate of the size of the labels
 	any    bool   // it has a last sample
 	dead   bool   // its end is marked
 	sent   bool   // it was in a window
 	about  bool   // it describes a metric, and is not counted
-	window *window
-	entry  uint32 // number in that window
+}
+
+// A base is the labels of series that differ only in their names.
+type base struct {
+	labels []remote.Label // as they are sent, with the name of one of the series
+	name   int            // the index of the name
+}
+
+// append appends the labels of the series to a list.
+func (s *series) append(list []remote.Label) []remote.Label {
+	n := len(list)
+	list = append(list, s.base.labels...)
+	list[n+s.base.name].Value = s.family.Name
+	return list
 }
 
 // A window collects the samples of a span of time, in the order of the records.
@@ -35,16 +49,24 @@ type window struct {
 	after int64 // the end of the window before, or noTime
 	end   int64 // time of the last record
 
-	first   int64
+	first int64
+	about int // samples of descriptions
+	full  bool
+	memory
+}
+
+// A memory is the memory of the contents of a window, and of the requests with them.
+type memory struct {
 	list    []*series
 	counts  []int32
 	entries []uint32 // of each sample
 	samples []remote.Sample
-	about   int // samples of descriptions
-	full    bool
 
-	room  []remote.Sample
-	parts []part
+	at     []int32
+	room   []remote.Sample
+	labels []remote.Label
+	series []remote.Series
+	parts  []part
 }
 
 // noTime is a time before all others.
@@ -66,10 +88,18 @@ func (w *window) reset(after int64) {
 	w.list, w.counts, w.entries, w.samples = w.list[:0], w.counts[:0], w.entries[:0], w.samples[:0]
 }
 
-// rest releases the memory of an empty window, which the next samples allocate again.
-func (w *window) rest() {
-	w.list, w.counts, w.entries, w.samples, w.room, w.parts = nil, nil, nil, nil, nil, nil
+// clear makes the memory empty. It keeps nothing of an archive alive.
+func (m *memory) clear() {
+	clear(m.list)
+	clear(m.labels)
+	clear(m.series)
+	clear(m.parts)
+	m.list, m.counts, m.entries, m.samples = m.list[:0], m.counts[:0], m.entries[:0], m.samples[:0]
+	m.labels, m.series, m.parts = m.labels[:0], m.series[:0], m.parts[:0]
 }
+
+// rest releases the memory of an empty window, which the next samples allocate again.
+func (w *window) rest() { w.memory = memory{} }
 
 // add adds a sample.
 func (w *window) add(s *series, at int64, bits uint64) {
@@ -94,35 +124,51 @@ func (w *window) complete(next int64) bool {
 	return w.full || len(w.samples) >= maxWindow || w.first != noTime && next-w.first >= maxSpan
 }
 
+// sized returns an empty slice with room for n elements, that of s if it has the room.
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, 0, n+n/8)
+	}
+	return s[:0]
+}
+
 // split groups the samples by series, and the series into requests. They are valid until the window is reset.
 func (w *window) split() []part {
-	if cap(w.room) < len(w.samples) {
-		w.room = make([]remote.Sample, len(w.samples)+len(w.samples)/8)
-	}
-	room := w.room[:len(w.samples)]
-	at := make([]int32, len(w.counts))
+	w.room = sized(w.room, len(w.samples))[:len(w.samples)]
+	w.at = sized(w.at, len(w.counts))[:len(w.counts)]
 	sum := int32(0)
 	for i, n := range w.counts {
-		at[i] = sum
+		w.at[i] = sum
 		sum += n
 	}
 	for i, e := range w.entries {
-		room[at[e]] = w.samples[i]
-		at[e]++
+		w.room[w.at[e]] = w.samples[i]
+		w.at[e]++
 	}
-	w.parts = w.parts[:0]
-	var p part
+	labels := 0
+	for _, s := range w.list {
+		labels += len(s.base.labels)
+	}
+	w.labels, w.series, w.parts = sized(w.labels, labels), sized(w.series, len(w.list)), w.parts[:0]
+	p, from := part{}, 0
 	bytes, about := 0, 0
+	end := func() {
+		p.list = w.series[from:len(w.series):len(w.series)]
+		w.parts = append(w.parts, p)
+		p, from, bytes, about = part{}, len(w.series), 0, 0
+	}
 	for i, s := range w.list {
 		n := int(w.counts[i])
-		size := s.bytes + n*sampleBytes
-		if len(p.list) > 0 && (p.samples+about+n > partSamples || bytes+size > partBytes) {
-			w.parts = append(w.parts, p)
-			p, bytes, about = part{}, 0, 0
+		size := int(s.bytes) + n*sampleBytes
+		if len(w.series) > from && (p.samples+about+n > partSamples || bytes+size > partBytes) {
+			end()
 		}
-		one := s.Series
-		one.Samples = room[int(at[i])-n : at[i] : at[i]]
-		p.list = append(p.list, one)
+		first := len(w.labels)
+		w.labels = s.append(w.labels)
+		stop, until := len(w.labels), int(w.at[i])
+		w.series = append(w.series, remote.Series{
+			Labels: w.labels[first:stop:stop], Family: s.family, Samples: w.room[until-n : until : until],
+		})
 		if s.about {
 			about += n
 		} else {
@@ -130,8 +176,8 @@ func (w *window) split() []part {
 		}
 		bytes += size
 	}
-	if len(p.list) > 0 {
-		w.parts = append(w.parts, p)
+	if len(w.series) > from {
+		end()
 	}
 	return w.parts
 }
