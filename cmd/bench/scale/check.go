@@ -32,8 +32,9 @@ type checked struct {
 	gaps     []time.Duration // of more than one and a half intervals, at kills
 	deviant  int             // hosts with another number of samples in the engine
 	engine   uint64
-	compared int // values that were compared one by one
-	differ   int // of these, values that the engine does not have, or has differently, or more than once
+	compared int     // values that were compared one by one
+	differ   int     // of these, values that the engine does not have, or has differently, or more than once
+	stored   *stored // nil without object storage
 	examples []string
 }
 
@@ -45,11 +46,15 @@ func (c *checked) example(format string, args ...any) {
 
 // verdict returns an error if a sample was lost.
 func (c *checked) verdict() error {
-	if c.missing+c.twice+c.foreign+c.deviant+c.differ == 0 {
+	lacking := 0
+	if c.stored != nil {
+		lacking = c.stored.lacking
+	}
+	if c.missing+c.twice+c.foreign+c.deviant+c.differ+lacking == 0 {
 		return nil
 	}
-	return fmt.Errorf("samples were lost: %d missing, %d twice, %d foreign, %d hosts deviate in the engine, %d values differ:\n%s",
-		c.missing, c.twice, c.foreign, c.deviant, c.differ, strings.Join(c.examples, "\n"))
+	return fmt.Errorf("samples were lost: %d missing, %d twice, %d foreign, %d hosts deviate in the engine, %d values differ, %d archives are not in the store:\n%s",
+		c.missing, c.twice, c.foreign, c.deviant, c.differ, lacking, strings.Join(c.examples, "\n"))
 }
 
 // inFlight is the time between the answer of a host and the write of the sample: if a recorder is killed within it, the sample was not written.

@@ -28,9 +28,11 @@ type bench struct {
 	fleet     bool
 	real      int
 	dir       string
+	ship      bool
 
 	crowd  *crowd
 	victor *engine // nil without one
+	store  *store  // nil without one
 	list   []*recorder
 }
 
@@ -51,6 +53,7 @@ func main() {
 	flag.DurationVar(&b.down, "down", 5*time.Second, "time until a killed recorder is started again")
 	flag.BoolVar(&b.fleet, "fleet", false, "the recorders share the hosts (--fleet), instead of a list for each")
 	flag.IntVar(&b.real, "real", 0, "number of pmloggers of the C implementation that are measured beside them")
+	flag.BoolVar(&b.ship, "ship", false, "the recorders store their archives in object storage, which this process has in its memory")
 	flag.StringVar(&b.dir, "dir", "", "keep the archives there")
 	plans := flag.Bool("plan", false, "print the table of docs/scaling.md, and exit")
 	flag.Parse()
@@ -92,6 +95,12 @@ func (b *bench) run(ctx context.Context) (err error) {
 			return err
 		}
 		defer b.victor.stop()
+	}
+	if b.ship {
+		if b.store, err = startStore(); err != nil {
+			return err
+		}
+		defer b.store.stop()
 	}
 	fmt.Printf("%d hosts of %d metrics (%d values) every %v, %d recorders, %v, a kill each %v\n",
 		b.hosts, b.metrics, b.crowd.values, b.interval, b.recorders, b.duration, b.kill)

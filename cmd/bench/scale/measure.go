@@ -187,6 +187,9 @@ func (m *measured) print(b *bench, c *checked) {
 	if b.victor != nil {
 		row("values in the engine", "%d of %d; %d hosts deviate; of %d compared one by one %d differ", c.engine, c.values, c.deviant, c.compared, c.differ)
 	}
+	if s := c.stored; s != nil {
+		row("object storage", "%d archives, %d of them by the recorders before they ended, %.2f B a value; of %d samples read from it %d archives lack some", s.archives, s.soon, s.per, s.samples, s.lacking)
+	}
 	row("all archives ended after", "%.1f s", m.ended.Seconds())
 }
 

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +26,6 @@ type recorder struct {
 	pcp    string
 
 	cmd   *exec.Cmd
-	out   bytes.Buffer
 	kills []time.Time
 	spent time.Duration // by those that were killed
 	state state
@@ -58,15 +56,26 @@ func (b *bench) newRecorder(number int, config string) (*recorder, error) {
 	if b.victor != nil {
 		r.args = append(r.args, "--remote-write", b.victor.url())
 	}
+	if b.store != nil {
+		r.args = append(r.args, "--ship", b.store.dir.String(), "--lifecycle", "off")
+	}
 	return r, nil
 }
 
 func (r *recorder) start() error {
 	r.cmd = exec.Command(r.pcp, r.args...)
-	r.cmd.Stdout, r.cmd.Stderr = &r.out, os.Stderr
+	out, err := os.OpenFile(r.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	r.cmd.Stdout, r.cmd.Stderr = out, os.Stderr
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	return r.cmd.Start()
 }
+
+// log returns the name of the file with the output of all its processes.
+func (r *recorder) log() string { return r.dir + ".log" }
 
 func (r *recorder) pid() int { return r.cmd.Process.Pid }
 
@@ -156,7 +165,7 @@ func (b *bench) record(ctx context.Context, config string) error {
 			return err
 		}
 		if time.Since(begin) > 10*time.Minute {
-			return fmt.Errorf("only %d hosts are recorded after 10 minutes: %.2000s", n, &b.list[0].out)
+			return fmt.Errorf("only %d hosts are recorded after 10 minutes, see %s (with -dir)", n, b.list[0].log())
 		}
 	}
 	fmt.Printf("all hosts are recorded after %.0f s\n", time.Since(begin).Seconds())
@@ -226,7 +235,7 @@ func (b *bench) finish(ctx context.Context, m *measured) error {
 	var failed error
 	for _, r := range b.list {
 		if err := r.cmd.Wait(); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("pcp record: %w: %.2000s", err, &r.out))
+			failed = errors.Join(failed, fmt.Errorf("pcp record: %w, see %s (with -dir)", err, r.log()))
 		}
 		r.cmd = nil
 	}
@@ -237,6 +246,11 @@ func (b *bench) finish(ctx context.Context, m *measured) error {
 	c, err := b.check(ctx)
 	if err != nil {
 		return err
+	}
+	if b.store != nil {
+		if c.stored, err = b.store.finish(ctx, b, c); err != nil {
+			return err
+		}
 	}
 	m.print(b, c)
 	return c.verdict()

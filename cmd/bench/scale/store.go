@@ -1,0 +1,172 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/bench/scale/hosts"
+	"github.com/go-pcp/pcp/cmd/internal/objects"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/ship"
+)
+
+// bucket is the bucket of the object storage.
+const bucket = "scale"
+
+// A store is object storage in this process.
+type store struct {
+	srv *http.Server
+	dir *objects.Dir
+}
+
+// startStore starts the store, and sets the variables with which this process and its children find it.
+func startStore() (*store, error) {
+	back := s3mem.New()
+	if err := back.CreateBucket(bucket); err != nil {
+		return nil, err
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &store{srv: &http.Server{Handler: gofakes3.New(back).Server()}}
+	go s.srv.Serve(ln) // until stop
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": "http://" + ln.Addr().String(), "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "PCP_OBJECT_CACHE": "off",
+	} {
+		os.Setenv(name, value)
+	}
+	objects.Register(os.Getenv)
+	if s.dir, err = objects.OpenDir("s3://"+bucket+"/site", os.Getenv); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *store) stop() { s.srv.Close() }
+
+// A stored is what the store has.
+type stored struct {
+	soon     int     // archives that the recorders stored
+	archives int     // all of them, after the rest was stored
+	bytes    int64   // of the files of archives
+	samples  int     // of the hosts whose archives were read from the store
+	lacking  int     // archives that it does not have, or with other samples
+	per      float64 // bytes a value
+}
+
+// names returns the archives of a host in the store, and the size of their files.
+func (s *store) names(ctx context.Context, host string) (map[string]bool, int64, error) {
+	entries, err := s.dir.List(ctx, host)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, size := make(map[string]bool), int64(0)
+	for _, e := range entries {
+		base, part, ok := archive.BaseName(e.Name)
+		if e.Dir || !ok {
+			continue // an index
+		}
+		size += e.Size
+		if part == "meta" {
+			list[base] = true
+		}
+	}
+	return list, size, nil
+}
+
+// finish stores the archives that the recorders had no time for, as their next start would, and compares the store with the local archives.
+func (s *store) finish(ctx context.Context, b *bench, c *checked) (*stored, error) {
+	st := new(stored)
+	for h := range b.hosts {
+		list, _, err := s.names(ctx, hosts.Name(h))
+		if err != nil {
+			return nil, err
+		}
+		st.soon += len(list)
+	}
+	for _, r := range b.list {
+		var failed error
+		sh, err := ship.New(ship.Config{Dir: s.dir, Event: func(host, text string, err error) {
+			failed = errors.Join(failed, fmt.Errorf("%s: %s: %w", host, text, err))
+		}})
+		if err != nil {
+			return nil, err
+		}
+		var list []ship.Host
+		for _, h := range r.hosts {
+			list = append(list, ship.Host{Name: hosts.Name(h), Path: filepath.Join(r.dir, hosts.Name(h))})
+		}
+		sh.Set(list)
+		if sh.Finish(ctx); failed != nil {
+			return nil, failed
+		}
+	}
+	for h := range b.hosts {
+		list, size, err := s.names(ctx, hosts.Name(h))
+		if err != nil {
+			return nil, err
+		}
+		st.archives += len(list)
+		st.bytes += size
+		if err := s.compare(b, c, st, h, list); err != nil {
+			return nil, err
+		}
+	}
+	st.per = float64(st.bytes) / float64(max(1, c.values))
+	return st, nil
+}
+
+// compare compares the archives of a host with those of the store; of some hosts, their samples.
+func (s *store) compare(b *bench, c *checked, st *stored, h int, list map[string]bool) error {
+	paths, err := filepath.Glob(filepath.Join(b.dir, "r*", hosts.Name(h), "*.meta*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		base, _, _ := strings.Cut(path, ".meta")
+		name := filepath.Base(base)
+		if !list[name] {
+			if _, err := archive.Open(base); err != nil {
+				continue // killed at its beginning
+			}
+			st.lacking++
+			c.example("the store has no archive %s of %s", name, hosts.Name(h))
+			continue
+		}
+		if h%max(1, b.hosts/exact) != 0 {
+			continue
+		}
+		var counts [2]int
+		for i, from := range []string{base, s.dir.Address(hosts.Name(h) + "/" + name)} {
+			a, err := archive.Open(from)
+			if err != nil {
+				return err
+			}
+			var times []int64
+			_, err = new(checked).read(a, nil, &times)
+			if err := errors.Join(err, a.Close()); err != nil {
+				return err
+			}
+			counts[i] = len(times)
+		}
+		st.samples += counts[1]
+		if counts[0] != counts[1] {
+			st.lacking++
+			c.example("archive %s of %s has %d samples, in the store %d", name, hosts.Name(h), counts[0], counts[1])
+		}
+	}
+	return nil
+}
