@@ -18,8 +18,36 @@ var (
 	ErrRunTime     = errors.New("end of run time")
 )
 
-// sample fetches the groups of a task and writes a record for each.
+// finishTime is how long a recorder that ends waits for the answers of a sample that it has begun.
+const finishTime = 3 * time.Second
+
+// finishing returns a context that is done a time after ctx, and a function that releases it.
+func finishing(ctx context.Context, d time.Duration) (context.Context, func()) {
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel(context.Cause(ctx))
+		case <-late.Done():
+		}
+	})
+	return late, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// sample fetches the groups of a task and writes a record for each. If the recording ends meanwhile, it completes the sample: what the
+// collector has answered would be lost, and of many hosts that end at the same time many have a sample under way.
 func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed int) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	ending := ctx
+	ctx, release := finishing(ctx, finishTime)
+	defer release()
 	if ok, err := r.out.room(); !ok {
 		if err == nil && r.cfg.Sampled != nil {
 			r.report(t, due, missed, 0, errNoRoom)
@@ -29,9 +57,9 @@ func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed in
 	bytes, metrics := int64(0), 0
 	var why error
 	for _, g := range slices.Clone(t.groups) {
-		changes, err := r.fetch(ctx, g)
+		changes, err := r.fetch(ending, ctx, g)
 		if err != nil {
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || ending.Err() != nil && r.from.lost {
 				return nil
 			}
 			if errors.Is(err, errChanged) {
@@ -69,10 +97,10 @@ func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed in
 	return r.out.sampled()
 }
 
-// fetch fetches a group. It first restores a lost connection.
-func (r *Recorder) fetch(ctx context.Context, g *group) (wire.State, error) {
+// fetch fetches a group. It first restores a lost connection, unless the recording ends.
+func (r *Recorder) fetch(ending, ctx context.Context, g *group) (wire.State, error) {
 	if r.from.lost {
-		if err := r.from.restore(ctx, r.plan.tasks); err != nil {
+		if err := r.from.restore(ending, r.plan.tasks); err != nil {
 			return 0, err
 		}
 		if err := r.out.mark(); err != nil {
