@@ -457,7 +457,7 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 	return nil
 }
 
-// fill gives a window memory if it has none, when there is a place for it at the server.
+// fill gives a window memory, unless it has some, when there is a place for it at the server.
 func (s *stream) fill(ctx context.Context, w *window, at int64) error {
 	if s.held {
 		return nil

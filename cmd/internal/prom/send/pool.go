@@ -63,7 +63,7 @@ func (p *pool) give(m memory) {
 	p.leave()
 }
 
-// Limits of what is shared. Beyond one, sharing begins again.
+// Limits of a shared. Beyond one, sharing begins again.
 const (
 	maxFamilies  = 100_000
 	maxTextBytes = 32 << 20

@@ -42,7 +42,7 @@ type reader struct {
 	// the end, or at an error, and reports whether to try again.
 	fresh func(*archive.Record) (bool, error)
 	more  func(context.Context, error) (bool, error)
-	// For one of many archives: fill is called before each record, with its time, and gives the window memory if it has none; empty is called when the
+	// For one of many archives: fill is called before each record, with its time, and gives the window memory, unless it has some; empty is called when the
 	// window is empty, and takes the memory back.
 	fill      func(at int64) error
 	empty     func()
