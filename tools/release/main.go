@@ -122,10 +122,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		}
 	}
 	if o.pgpKey != "" {
-		if f, err := os.Open(o.pgpKey); err != nil {
-			return fmt.Errorf("OpenPGP key: %w", err)
-		} else {
-			f.Close()
+		if err := checkPGP(o.pgpKey); err != nil {
+			return err
 		}
 	}
 	src, err := inspect(ctx, o.version, o.dirty)

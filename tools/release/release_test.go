@@ -24,6 +24,9 @@ import (
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
@@ -409,6 +412,68 @@ func TestContents(t *testing.T) {
 	check("the tar.gz", list, contents{has: []string{"pcp-1.2.3-linux-arm64/", "pcp-1.2.3-linux-arm64/bin/pcp", "pcp-1.2.3-linux-arm64/bin/pminfo", "pcp-1.2.3-linux-arm64/share/man/man1/pcp.1"}})
 	if missing != "" {
 		t.Skip("SKIPPED: not installed, so their packages were not read:" + missing)
+	}
+}
+
+// TestPackageSignatures has rpm check the signature of a package.
+func TestPackageSignatures(t *testing.T) {
+	if err := checkPGP("/no/such/key"); err == nil || !strings.Contains(err.Error(), "/no/such/key: no such file") {
+		t.Errorf("checkPGP: %v", err)
+	}
+	atRoot(t)
+	if err := checkPGP("Makefile"); err == nil || !strings.Contains(err.Error(), "OpenPGP key: Makefile: ") {
+		t.Errorf("checkPGP: %v", err)
+	}
+	key, err := openpgp.NewEntity("pcp", "", "pcp@example.com", &packet.Config{Algorithm: packet.PubKeyAlgoRSA, RSABits: 2048})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	secret, public := filepath.Join(dir, "secret"), filepath.Join(dir, "public")
+	put := func(file, kind string, serialize func(w io.Writer) error) {
+		t.Helper()
+		var b bytes.Buffer
+		w, err := armor.Encode(&b, kind, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(serialize(w), w.Close(), os.WriteFile(file, b.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(secret, openpgp.PrivateKeyType, func(w io.Writer) error { return key.SerializePrivate(w, nil) })
+	put(public, openpgp.PublicKeyType, key.Serialize)
+	if err := checkPGP(public); err == nil || !strings.Contains(err.Error(), "want one secret key") {
+		t.Errorf("checkPGP of a public key: %v", err)
+	}
+	if err := checkPGP(secret); err != nil {
+		t.Error(err)
+	}
+	r, in := small(t)
+	r.pgpKey = secret
+	for _, format := range []string{"deb", "rpm"} {
+		if err := makePackages(format)(t.Context(), r, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deb, err := os.ReadFile(r.path("pcp-go_1.2.3-4_arm64.deb"))
+	if err != nil || !bytes.Contains(deb, []byte("_gpgorigin")) {
+		t.Errorf("the deb has no signature, %v", err)
+	}
+	if _, err := exec.LookPath("rpmkeys"); err != nil {
+		t.Skip("SKIPPED: there is no rpmkeys")
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command("rpmkeys", append([]string{"--dbpath", dir}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Errorf("rpmkeys %q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	run("--import", public)
+	if out := run("--checksig", "--verbose", r.path("pcp-go-1.2.3-4.aarch64.rpm")); !strings.Contains(out, "Signature, key ID") || strings.Contains(out, "NOKEY") {
+		t.Errorf("rpmkeys: %s", out)
 	}
 }
 

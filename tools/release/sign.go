@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/sha512"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/ProtonMail/go-crypto/openpgp"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -45,6 +47,24 @@ func signer(file string) (ssh.Signer, error) {
 		return nil, fmt.Errorf("key: %s is of type %s: want one of ssh-keygen -t ed25519", file, t)
 	}
 	return key, nil
+}
+
+// checkPGP reports an error if a file has no secret key of OpenPGP, with which nfpm would fail after a long build.
+func checkPGP(file string) error {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("OpenPGP key: %w", err)
+	}
+	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(b))
+	if err != nil {
+		if keys, err = openpgp.ReadKeyRing(bytes.NewReader(b)); err != nil {
+			return fmt.Errorf("OpenPGP key: %s: %w", file, err)
+		}
+	}
+	if len(keys) != 1 || keys[0].PrivateKey == nil {
+		return fmt.Errorf("OpenPGP key: %s: want one secret key, as gpg --export-secret-keys writes it", file)
+	}
+	return nil
 }
 
 // namespace is the purpose of the signatures, which ssh-keygen -n names.
