@@ -18,7 +18,7 @@ type check struct {
 
 // checks are made in this order, those of collectors and agents first.
 func checks() []check {
-	return slices.Concat(collectorChecks(), agentChecks(), recorderChecks(), archiveChecks(), diskChecks(), directoryChecks(), settingChecks())
+	return slices.Concat(collectorChecks(), agentChecks(), recorderChecks(), archiveChecks(), diskChecks(), ruleChecks(), tlsChecks(), directoryChecks(), settingChecks(), machineChecks())
 }
 
 // kinds returns all kinds of faults by their identifiers.
@@ -32,7 +32,7 @@ var kinds = sync.OnceValue(func() map[string]kind {
 
 // faults are all kinds of faults, in the order of docs/doctor.md.
 func faults() []kind {
-	return slices.Concat(collectorFaults(), agentFaults(), recorderFaults(), archiveFaults(), diskFaults(), directoryFaults(), settingFaults(), []kind{
+	return slices.Concat(collectorFaults(), agentFaults(), recorderFaults(), archiveFaults(), diskFaults(), ruleFaults(), tlsFaults(), directoryFaults(), settingFaults(), machineFaults(), []kind{
 		{"check.unfinished", warning, "A check did not end in time.", "Faults of these kinds are not found. A file system or a name service may hang."},
 	})
 }

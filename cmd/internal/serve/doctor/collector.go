@@ -278,10 +278,15 @@ func goProgram(pid int) bool {
 	if err != nil {
 		return false
 	}
-	if own, err := os.Executable(); err == nil && own == exe {
+	return ownProgram(strings.TrimSuffix(exe, " (deleted)"))
+}
+
+// ownProgram reports whether a file is this program, perhaps in another version.
+func ownProgram(path string) bool {
+	if own, err := os.Executable(); err == nil && own == path {
 		return true
 	}
-	base := strings.TrimSuffix(filepath.Base(exe), " (deleted)")
+	base := filepath.Base(path)
 	return base == "pcp" || strings.HasPrefix(base, "pcp-go")
 }
 

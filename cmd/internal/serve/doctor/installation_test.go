@@ -47,6 +47,23 @@ func TestAgents(t *testing.T) {
 		{"agent.slow", func(g *stage) {
 			g.withSimple("notready")
 		}, "the agent simple does not answer", nil},
+		{"agent.protocol", func(g *stage) {
+			g.withSimple()
+			pid := kill(g, "pmdasimple", syscall.SIGSTOP)
+			g.t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // if the collector has not
+			c, err := pmapi.Dial(context.Background(), "unix:"+g.path("run/pmcd.socket"))
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			defer c.Close()
+			ids, err := c.LookupName(context.Background(), "simple.numfetch")
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			if _, err := c.Fetch(context.Background(), ids); err != nil { // the time limit is a second
+				g.t.Log(err)
+			}
+		}, "did not answer in time", nil},
 		{"agent.fenced", func(g *stage) {
 			g.withSimple()
 			c, err := pmapi.Dial(context.Background(), "unix:"+g.path("run/pmcd.socket"))

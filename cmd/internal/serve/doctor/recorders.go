@@ -68,6 +68,15 @@ type recorderStatus struct {
 	Ship        []ship.Status `json:"ship"`
 }
 
+// hostsOf returns the hosts in the status of a recorder that runs.
+func hostsOf(path string) []share.Host {
+	var st recorderStatus
+	if b, err := readSmall(path); err != nil || json.Unmarshal(b, &st) != nil || !processes.Exists(st.PID) {
+		return nil
+	}
+	return st.Hosts
+}
+
 // recordDirs returns the directories in which "pcp record" may record.
 func (s *site) recordDirs() []string {
 	list := []string{s.get("PCP_ARCHIVE_DIR")}

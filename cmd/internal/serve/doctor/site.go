@@ -44,7 +44,6 @@ type site struct {
 	link    *pmapi.Context // nil if there is none
 	linkErr error
 	took    time.Duration // until the connection was made
-	loading map[string]error
 }
 
 // An attempt is an address where a collector was looked for.
@@ -281,6 +280,15 @@ func (s *site) connect(ctx context.Context) (*pmapi.Context, error) {
 		}
 	}
 	return s.link, s.linkErr
+}
+
+// dialAgain makes another connection to the collector.
+func (s *site) dialAgain(ctx context.Context) (*pmapi.Context, error) {
+	s.mu.Lock()
+	spec := s.where()
+	s.mu.Unlock()
+	d := pmapi.Dialer{Config: s.conf, ConnectTimeout: s.patience, RequestTimeout: s.patience, Reconnect: []time.Duration{}}
+	return d.Dial(ctx, spec)
 }
 
 // reached reports whether something accepted a connection. The caller has the mutex.
