@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/agent/containers"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/column"
 	"github.com/go-pcp/pcp/pmns"
@@ -91,6 +92,7 @@ type machine struct {
 	registers     map[int]*register
 	files         map[string]column.File // that stay open
 	acct          *accounting
+	containers    *containers.Finder
 }
 
 // New returns an agent for the files that cfg names. It reads nothing yet.
@@ -130,6 +132,7 @@ func newMachine(cfg *Config) *machine {
 	m.users = &names{path: filepath.Join(cfg.Root, "etc/passwd"), reading: &m.clock}
 	m.groups = &names{path: filepath.Join(cfg.Root, "etc/group"), reading: &m.clock}
 	m.ttys.root = cfg.Root
+	m.containers = containers.New(cfg.Root)
 	if isProc(m.dir) {
 		m.maxOpen = min(maxOpen, openLimit()/openShare)
 	}

@@ -230,9 +230,15 @@ func (g *groups) newDomain(serial int, controller, needs, help, labels string) *
 	d := &groupDomain{groups: g, controller: controller, needs: needs}
 	d.indom = &column.InDom{
 		Serial: serial, Help: help, Labels: labels,
-		InstanceLabels: func(_ int32, name string) map[string]any { return map[string]any{"cgroup": name} },
+		InstanceLabels: g.labels,
 	}
 	return d
+}
+
+// labels returns the labels of a control group, with those of its container.
+func (g *groups) labels(_ int32, name string) map[string]any {
+	l := g.containers.Labels(name)
+	return l.Map(map[string]any{"cgroup": name})
 }
 
 // A groupFile is a file of a control group with values of a table.
@@ -395,7 +401,9 @@ func newPairs(d *groupDomain, serial int, help, label, strip string) *groupPairs
 	p := &groupPairs{groupDomain: d, reg: d.register(serial)}
 	p.indom = &column.InDom{Serial: serial, Help: help, Labels: d.indom.Labels, InstanceLabels: func(_ int32, name string) map[string]any {
 		i := strings.LastIndex(name, "::")
-		return map[string]any{"cgroup": name[:i], label: strings.TrimPrefix(name[i+2:], strip)}
+		labels := p.labels(0, name[:i])
+		labels[label] = strings.TrimPrefix(name[i+2:], strip)
+		return labels
 	}}
 	return p
 }

@@ -474,3 +474,36 @@ func BenchmarkGroups(b *testing.B) {
 		})
 	}
 }
+
+// TestContainerLabels checks the labels that a container gives its control groups and processes, from a file of docker.
+func TestContainerLabels(t *testing.T) {
+	group := "/docker/" + containerID
+	tr := newGroupTree(t, "2", "", "/docker", group)
+	tr.write("var/lib/docker/containers/"+containerID+"/config.v2.json", `{"Name":"/blog","Config":{"Image":"blog:3"}}`)
+	tr.write("proc/1/cgroup", "0::"+group+"\n")
+	tr.write("proc/1/stat", "1 (init) S 0 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0\n")
+	a := New(Config{Root: tr.dir, AllAccess: true})
+	has := func(serial int, want string) {
+		t.Helper()
+		indom := pcp.NewInDom(Domain, serial)
+		if _, err := a.Instances(t.Context(), indom); err != nil {
+			t.Fatal(err)
+		}
+		sets, err := a.Labels(t.Context(), uint32(indom), pcp.LabelInstances)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range sets {
+			got = append(got, s.JSON)
+		}
+		if !slices.Contains(got, want) {
+			t.Errorf("labels of domain %d: %q, want %s", serial, got, want)
+		}
+	}
+	const labels = `"container":"blog","image":"blog:3","runtime":"docker"`
+	has(group2Serial, `{"cgroup":"`+group+`",`+labels+`}`)
+	has(group2Serial, `{"cgroup":"/docker"}`)
+	has(group2DiskSerial, `{"cgroup":"`+group+`","container":"blog","device_name":"sda","image":"blog:3","runtime":"docker"}`)
+	has(serial, `{"container":"blog","image":"blog:3","pid":1,"runtime":"docker"}`)
+}

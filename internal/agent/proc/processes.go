@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/agent/containers"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -98,7 +99,7 @@ func newList(m *machine, f filter, private bool, h *hot) *processes {
 	}
 	p.indom = &column.InDom{
 		Serial: serial, Help: "Processes, by their identifiers; the names are these and the commands",
-		InstanceLabels: func(inst int32, _ string) map[string]any { return map[string]any{"pid": inst} },
+		InstanceLabels: p.labels,
 	}
 	if h != nil {
 		p.indom.Serial, p.indom.Help = hotSerial, "Processes that are hot, as the instances of proc"
@@ -110,6 +111,23 @@ func newList(m *machine, f filter, private bool, h *hot) *processes {
 	p.list, p.count = b[blockList], b[blockCount]
 	p.source = &column.Source{Name: "/proc", Blocks: b, Read: p.read}
 	return p
+}
+
+// labels returns the labels of a process, with those of its container.
+func (p *processes) labels(pid int32, _ string) map[string]any {
+	m := map[string]any{"pid": pid}
+	text, err := p.readFile(p.pathOf(pid, "cgroup", false), true)
+	if err != nil {
+		return m
+	}
+	for line := range procfs.Lines(text) {
+		_, line, _ = bytes.Cut(line, []byte{':'})
+		_, path, _ := bytes.Cut(line, []byte{':'})
+		if l := p.containers.Labels(string(path)); l != (containers.Labels{}) {
+			return l.Map(m)
+		}
+	}
+	return m
 }
 
 func (p *processes) family() column.Family {

@@ -115,6 +115,7 @@ var floors = map[string]int{
 	"internal/timezone":                   0,
 	"internal/hostlabels":                 1,
 	"internal/nsenter":                    1,
+	"internal/agent/containers":           2,
 	"internal/hostroot":                   0,
 	"internal/processes":                  0,
 	"internal/rootproto":                  1,
