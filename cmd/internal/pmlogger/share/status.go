@@ -40,6 +40,8 @@ type Status struct {
 	Members []string `json:"members,omitempty"`
 	// Listed is the number of hosts of the fleet that the recorder knows, its own and those of others.
 	Listed int `json:"listed"`
+	// Moved is the number of hosts that it does not record any more, and whose archives it has not yet sent and stored all.
+	Moved int `json:"moved,omitempty"`
 	// Hosts are its own hosts.
 	Hosts []Host `json:"hosts"`
 	// More is the number of hosts for which there was no room.
@@ -218,7 +220,7 @@ func decodeStatus(data []byte, id string) (*Status, error) {
 	if len(s.Hosts) > maxHosts || len(s.Members) > maxHosts {
 		return nil, fmt.Errorf("it has %d hosts and %d recorders, more than %d", len(s.Hosts), len(s.Members), maxHosts)
 	}
-	if s.Listed < 0 || s.More < 0 {
+	if s.Listed < 0 || s.More < 0 || s.Moved < 0 {
 		return nil, errors.New("it has a negative number of hosts")
 	}
 	texts := append([]string{s.Version}, s.Members...)

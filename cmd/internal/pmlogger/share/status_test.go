@@ -104,6 +104,7 @@ func TestDecodeStatus(t *testing.T) {
 		`[]`:                             "cannot unmarshal",
 		`{"recorder":"b"}`:               "that of recorder",
 		`{"recorder":"a","listed":-1}`:   "negative",
+		`{"recorder":"a","moved":-1}`:    "negative",
 		`{"recorder":"a","hosts":[{}]}`:  "no name",
 		`{"recorder":"a","hosts":7}`:     "cannot unmarshal",
 		`{"recorder":"a","time":"soon"}`: "pars",

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/rendezvous"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/ship"
+	"github.com/go-pcp/pcp/cmd/internal/prom/send"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
 	"github.com/go-pcp/pcp/internal/pacing"
@@ -59,6 +62,7 @@ type hosts struct {
 	f        *fleet.Fleet
 	store    share.Store // of the fleet, or nil
 	registry *share.Registry
+	follower *follower // or nil, if nothing is sent or stored
 	resolver share.Resolver
 	begun    time.Time
 
@@ -66,9 +70,10 @@ type hosts struct {
 	named      []fleet.Host
 	found      map[share.Name][]string // in the name service
 	registered []string
-	members    []string        // of the fleet
-	own        map[string]bool // names of recorded hosts
-	all        map[string]bool // names of all hosts
+	members    []string          // of the fleet
+	own        map[string]bool   // names of recorded hosts
+	all        map[string]bool   // names of all hosts
+	dirs       map[string]string // of those with a directory of their own choice, by name
 }
 
 func newHosts(set *settings, f *fleet.Fleet, store share.Store) *hosts {
@@ -105,8 +110,12 @@ func (h *hosts) apply() error {
 		}
 		return fleet.DefaultName(x.Spec)
 	}
+	dirs := make(map[string]string)
 	for i := range all {
 		names[name(&all[i])] = true
+		if dir := all[i].Dir; dir != "" {
+			dirs[name(&all[i])] = filepath.Clean(dir)
+		}
 	}
 	add := func(list []string) {
 		for _, address := range list {
@@ -137,7 +146,7 @@ func (h *hosts) apply() error {
 		own[name(&mine[i])] = true
 	}
 	changed := !maps.Equal(own, h.own) || len(names) != len(h.all)
-	h.own, h.all = own, names
+	h.own, h.all, h.dirs = own, names, dirs
 	if changed && h.store != nil {
 		h.event(fmt.Sprintf("recording %d of %d hosts", len(own), len(all)), nil)
 	} else if changed && len(h.set.dns) > 0 {
@@ -169,6 +178,48 @@ func (h *hosts) changeIf(do func() bool) {
 	if err := h.apply(); err != nil {
 		h.event("the hosts stay as they are", err)
 	}
+}
+
+// followBy makes the follower.
+func (h *hosts) followBy(out *send.Recorder, store *ship.Shipper, suffix string) {
+	if out == nil && store == nil {
+		return
+	}
+	h.follower = &follower{
+		pace: h.set.pace, dir: h.set.dir, suffix: suffix, keeps: store != nil && h.set.keep.KeepShipped != 0,
+		recorded: h.f.Status, others: h.others, event: h.event,
+		tidy: func(ctx context.Context, dir string) { tidyDir(ctx, dir, h.set.keep) },
+	}
+	if out != nil {
+		h.follower.out = out
+	}
+	if store != nil {
+		h.follower.store = store
+	}
+}
+
+// others returns the directories of the hosts that other recorders of the fleet have, by name. It reports whether the fleet is known.
+func (h *hosts) others() (dirs map[string]string, joined bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.store == nil {
+		return nil, false
+	}
+	dirs = make(map[string]string)
+	for n := range h.all {
+		if !h.own[n] {
+			dirs[n] = cmp.Or(h.dirs[n], filepath.Join(h.set.dir, n))
+		}
+	}
+	return dirs, len(h.members) > 0
+}
+
+// moved returns the number of hosts that have moved and whose archives are not all sent and stored.
+func (h *hosts) moved() int {
+	if h.follower == nil {
+		return 0
+	}
+	return h.follower.count()
 }
 
 // start keeps the hosts up to date until ctx is done and end is called. If the recorder cannot be in the fleet, it calls cancel.
@@ -253,7 +304,7 @@ func (h *hosts) status(ctx context.Context, version string) {
 		h.mu.Lock()
 		s := share.Status{ID: h.set.fleetID, Start: h.begun, Version: version, Members: h.members, Listed: len(h.all)}
 		h.mu.Unlock()
-		s.Time, s.Hosts = time.Now(), hostStatus(h.f.Status())
+		s.Time, s.Hosts, s.Moved = time.Now(), hostStatus(h.f.Status()), h.moved()
 		wait := time.Second
 		if len(s.Members) > 0 { // otherwise another recorder may have this identifier
 			wait = share.StatusEvery
@@ -280,30 +331,25 @@ func (h *hosts) status(ctx context.Context, version string) {
 // tidy compresses and removes archives of hosts that other recorders have now.
 func (h *hosts) tidy(ctx context.Context) {
 	for pacing.Sleep(ctx, tidyEvery) {
-		h.mu.Lock()
-		var others []string
-		for n := range h.all {
-			if !h.own[n] {
-				others = append(others, n)
-			}
-		}
-		h.mu.Unlock()
-		for _, n := range others {
-			if ctx.Err() == nil {
-				h.tidyDir(ctx, filepath.Join(h.set.dir, n))
+		others, _ := h.others()
+		keep := h.set.keep
+		keep.Ready = nil // those of which archives are stored are followed
+		for _, dir := range others {
+			if ctx.Err() == nil && (h.follower == nil || !h.follower.follows(dir)) {
+				tidyDir(ctx, dir, keep)
 			}
 		}
 	}
 }
 
 // tidyDir maintains a directory that this process does not record to.
-func (h *hosts) tidyDir(ctx context.Context, dir string) {
+func tidyDir(ctx context.Context, dir string, keep janitor.Policy) {
 	unlock, err := janitor.Lock(dir)
 	if err != nil {
 		return // it does not exist, or is maintained
 	}
 	defer unlock()
-	if j, err := janitor.New(janitor.Config{Dir: dir, Policy: h.set.keep}); err == nil {
+	if j, err := janitor.New(janitor.Config{Dir: dir, Policy: keep}); err == nil {
 		j.Tidy(ctx)
 	}
 }

@@ -9,12 +9,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,7 +32,6 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/cpp"
-	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
@@ -125,6 +122,7 @@ type settings struct {
 	ship                   shipping.Options
 	source                 *source.Options
 	fleet, fleetID         string
+	pace                   pace
 	dns                    []share.Name
 	json                   bool
 
@@ -175,7 +173,11 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	var set settings
+	set := settings{pace: usualPace}
+	return set.run(ctx, env)
+}
+
+func (set *settings) run(ctx context.Context, env *cli.Env) int {
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: set.own, NonEmpty: true, Once: []string{
 		"config", "hosts", "control", "dir", "fleet", "fleet-id", "ship", "keep-local", "lifecycle", "remote-write-config",
 	}})
@@ -301,7 +303,17 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	var out *send.Recorder
+	if len(targets) > 0 {
+		out = send.NewRecorder(send.Config{
+			Targets: targets, Agent: "pcp-record/" + env.Version, Unsettled: set.pace.unsettled,
+			Event: func(text string, err error) {
+				f.Say(fleet.Event{Time: time.Now(), Host: "-", Text: text, Err: err})
+			},
+		})
+	}
 	hosts := newHosts(set, f, store)
+	hosts.followBy(out, shipper, suffix)
 	if err := hosts.setNamed(list); err != nil {
 		return err
 	}
@@ -311,24 +323,11 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	defer endHosts()
 	stop := set.onHangUp(ctx, env, f, hosts.setNamed)
 	defer stop()
-	var out *send.Recorder
-	if len(targets) > 0 {
-		out = send.NewRecorder(send.Config{Targets: targets, Agent: "pcp-record/" + env.Version, Event: func(text string, err error) {
-			f.Say(fleet.Event{Time: time.Now(), Host: "-", Text: text, Err: err})
-		}})
-		end := followHosts(f, out)
-		defer end()
-	}
-	if shipper != nil {
-		end := shipHosts(f, shipper)
-		defer end()
-	}
-	end := set.keepStatus(f, out, shipper)
+	endFollow := set.follow(hosts, out, shipper)
+	end := set.keepStatus(hosts, out, shipper)
 	defer end()
 	err = f.Run(ctx)
-	if out != nil {
-		out.Drain(sending.Patience)
-	}
+	endFollow()
 	if cause := context.Cause(ctx); errors.Is(cause, errFleet) {
 		return cause
 	}
@@ -338,66 +337,28 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 // shipFor is the time limit for storing the archives that end with the recording.
 const shipFor = 10 * time.Second
 
-// shipHosts has the archives of all hosts stored, until end is called, which stores those that end with the recording as far as
-// there is time.
-func shipHosts(f *fleet.Fleet, s *ship.Shipper) (end func()) {
+// follow has the archives of all hosts sent and stored, until end is called, which does so as far as there is time for those that end with the
+// recording.
+func (set *settings) follow(h *hosts, out *send.Recorder, s *ship.Shipper) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { s.Run(ctx) })
-	wg.Go(func() {
-		last := make(map[ship.Host]time.Time) // when it was recorded
-		for {
-			now := time.Now()
-			for _, h := range f.Status() {
-				last[ship.Host{Path: h.Dir, Name: h.Name}] = now
-			}
-			maps.DeleteFunc(last, func(_ ship.Host, t time.Time) bool { return now.Sub(t) > followFor })
-			s.Set(slices.Collect(maps.Keys(last)))
-			if !pacing.Sleep(ctx, followEvery) {
-				return
-			}
-		}
-	})
+	if h.follower != nil {
+		wg.Go(func() { h.follower.run(ctx) })
+	}
+	if s != nil {
+		wg.Go(func() { s.Run(ctx) })
+	}
 	return func() {
 		cancel()
 		wg.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), shipFor)
-		defer cancel()
-		s.Finish(ctx)
-	}
-}
-
-// followEvery is the interval at which changes of the list of hosts are noticed.
-const followEvery = 2 * time.Second
-
-// followFor is the time for which the archives of a host are sent after its recording has ended.
-const followFor = 10 * time.Minute
-
-// followHosts has the archives of all hosts sent, until end is called.
-func followHosts(f *fleet.Fleet, out *send.Recorder) (end func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(followEvery)
-		defer tick.Stop()
-		last := make(map[send.Dir]time.Time) // when it was recorded
-		for {
-			now := time.Now()
-			for _, h := range f.Status() {
-				last[send.Dir{Path: h.Dir, Name: h.Name}] = now
-			}
-			maps.DeleteFunc(last, func(_ send.Dir, t time.Time) bool { return now.Sub(t) > followFor })
-			out.Set(slices.Collect(maps.Keys(last)))
-			select {
-			case <-quit:
-				return
-			case <-tick.C:
-			}
+		if out != nil {
+			out.Drain(sending.Patience)
 		}
-	}()
-	return func() {
-		close(quit)
-		<-done
+		if s != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), shipFor)
+			defer cancel()
+			s.Finish(ctx)
+		}
 	}
 }
 

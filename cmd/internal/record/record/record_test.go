@@ -137,7 +137,7 @@ func TestStatus(t *testing.T) {
 	err := writeStatus(path, []fleet.Status{
 		{Name: "alpha", Spec: "alpha", State: fleet.Recording, Written: now, Samples: 12, Missed: 3, Lag: 250 * time.Millisecond},
 		{Name: "beta", Spec: "beta", State: fleet.Lost, Errors: 4, Err: errors.New("it is\ndown"), ErrTime: now},
-	}, []send.Status{{URL: "http://db:9090/api/v1/write", Sent: 1200, Rejected: 7, Reasons: map[string]uint64{"400 Bad Request: out of order": 7}, Lag: 12, Lost: 1, Err: "connection refused", ErrTime: now}},
+	}, 3, []send.Status{{URL: "http://db:9090/api/v1/write", Sent: 1200, Rejected: 7, Reasons: map[string]uint64{"400 Bad Request: out of order": 7}, Lag: 12, Lost: 1, Err: "connection refused", ErrTime: now}},
 		[]ship.Status{{Name: "alpha", Shipped: 5, Waiting: 2, Spool: 3 << 20, Oldest: now, Dropped: 1, Names: []string{"20261120.00.10"}, Err: "the store is\naway", ErrTime: now}})
 	if err != nil {
 		t.Fatal(err)
@@ -146,14 +146,14 @@ func TestStatus(t *testing.T) {
 	for _, want := range []string{
 		"has ended without notice", "HOST ", "alpha  recording", "12", "0.25s", "beta, ", " ago: it is down\n",
 		"write: sent 1200 samples, rejected 7, lag 12s, 1 archives removed before they were sent\n", "write: rejected 7: 400 Bad Request: out of order\n", ": connection refused\n",
-		"alpha: 5 archives stored, 2 waiting with 3.", ", the oldest since 20", "alpha: 1 archives were removed before they were stored, the last ones: 20261120.00.10\n", ": the store is away\n",
+		"3 hosts are not recorded here any more, and their archives are not all sent and stored yet.\n", "alpha: 5 archives stored, 2 waiting with 3.", ", the oldest since 20", "alpha: 1 archives were removed before they were stored, the last ones: 20261120.00.10\n", ": the store is away\n",
 	} {
 		if status != 0 || !strings.Contains(text, want) {
 			t.Errorf("status %d: %s lacks %q", status, text, want)
 		}
 	}
 	var st state
-	if status, text := call(t, dir, "--status", "--json", "-d", dir); status != 0 || json.Unmarshal([]byte(text), &st) != nil || len(st.Hosts) != 2 || st.PID != os.Getpid() {
+	if status, text := call(t, dir, "--status", "--json", "-d", dir); status != 0 || json.Unmarshal([]byte(text), &st) != nil || len(st.Hosts) != 2 || st.Moved != 3 || st.PID != os.Getpid() {
 		t.Errorf("status %d: %s", status, text)
 	}
 	lock, err := lockDir(dir)

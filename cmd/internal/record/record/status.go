@@ -57,13 +57,15 @@ type state struct {
 	PID   int          `json:"pid"`
 	Time  time.Time    `json:"time"`
 	Hosts []share.Host `json:"hosts"`
+	// Moved is the number of hosts that are not recorded here any more, and whose archives are not all sent and stored.
+	Moved int `json:"moved,omitempty"`
 
 	RemoteWrite []send.Status `json:"remotewrite,omitempty"`
 	Ship        []ship.Status `json:"ship,omitempty"`
 }
 
 // keepStatus writes the status every few seconds, until end is called, which removes it.
-func (set *settings) keepStatus(f *fleet.Fleet, out *send.Recorder, shipper *ship.Shipper) (end func()) {
+func (set *settings) keepStatus(h *hosts, out *send.Recorder, shipper *ship.Shipper) (end func()) {
 	path := filepath.Join(set.dir, statusName)
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -80,9 +82,9 @@ func (set *settings) keepStatus(f *fleet.Fleet, out *send.Recorder, shipper *shi
 			if shipper != nil {
 				stored = shipper.Status()
 			}
-			err := writeStatus(path, f.Status(), remote, stored)
+			err := writeStatus(path, h.f.Status(), h.moved(), remote, stored)
 			if err != nil && !bad {
-				f.Say(fleet.Event{Time: time.Now(), Host: "status", Text: "cannot be written", Err: err})
+				h.f.Say(fleet.Event{Time: time.Now(), Host: "status", Text: "cannot be written", Err: err})
 			}
 			bad = err != nil
 			select {
@@ -99,8 +101,8 @@ func (set *settings) keepStatus(f *fleet.Fleet, out *send.Recorder, shipper *shi
 	}
 }
 
-func writeStatus(path string, list []fleet.Status, remote []send.Status, stored []ship.Status) error {
-	s := state{PID: os.Getpid(), Time: time.Now(), Hosts: hostStatus(list), RemoteWrite: remote, Ship: stored}
+func writeStatus(path string, list []fleet.Status, moved int, remote []send.Status, stored []ship.Status) error {
+	s := state{PID: os.Getpid(), Time: time.Now(), Hosts: hostStatus(list), Moved: moved, RemoteWrite: remote, Ship: stored}
 	b, err := json.Marshal(&s)
 	if err != nil {
 		return err
@@ -178,6 +180,9 @@ func (set *settings) showStatus(env *cli.Env) int {
 			fmt.Fprintf(env.Stdout, "%s: %s\n", h.Name, text)
 		}
 	}
+	if s.Moved > 0 {
+		fmt.Fprintf(env.Stdout, "%d hosts are not recorded here any more, and their archives are not all sent and stored yet.\n", s.Moved)
+	}
 	if len(s.Ship) > 0 {
 		fmt.Fprintln(env.Stdout)
 		shipping.Report(env.Stdout, s.Ship)
@@ -210,13 +215,13 @@ func (set *settings) showFleet(ctx context.Context, env *cli.Env) int {
 		return printJSON(env, list)
 	}
 	w := tabwriter.NewWriter(env.Stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprint(w, "RECORDER\tSTATE\tHOSTS\tLISTED\tWRITTEN\n")
+	fmt.Fprint(w, "RECORDER\tSTATE\tHOSTS\tLISTED\tMOVED\tWRITTEN\n")
 	for _, r := range list {
 		state := "recording"
 		if r.Gone {
 			state = "gone"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", r.ID, state, len(r.Hosts)+r.More, r.Listed, r.Time.In(env.Local()).Format("2006-01-02 15:04:05"))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\n", r.ID, state, len(r.Hosts)+r.More, r.Listed, r.Moved, r.Time.In(env.Local()).Format("2006-01-02 15:04:05"))
 	}
 	w.Flush()
 	fmt.Fprintln(env.Stdout)
