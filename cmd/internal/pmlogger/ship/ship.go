@@ -32,6 +32,7 @@ const (
 	workers      = 4                // hosts whose archives are stored at the same time
 	maxDropped   = 100              // archives in a Status
 	movedEvery   = 10 * time.Minute // between looks at a host that has moved, when all is stored
+	quietFor     = time.Minute      // before that
 	blindFor     = time.Minute      // after which a store that is away no longer delays the removal of archives
 )
 
@@ -89,6 +90,7 @@ type host struct {
 	next    time.Time                    // this, busy and Moved have the mutex of the Shipper
 	busy    bool
 	begun   time.Time // when it was set
+	quiet   time.Time // since when it has moved, and all is stored
 
 	mu       sync.Mutex
 	failures int
@@ -302,7 +304,11 @@ func (s *Shipper) visit(ctx context.Context, h *host, after string) {
 	switch {
 	case waiting > 0 && isErr == "" && len(s.hosts) <= fewHosts:
 		pause = min(pause, soon)
-	case h.Moved && clear && isErr == "":
+	case !h.Moved || !clear || isErr != "":
+		h.quiet = time.Time{}
+	case h.quiet.IsZero():
+		h.quiet = began
+	case began.Sub(h.quiet) > quietFor:
 		pause = max(pause, movedEvery)
 	}
 	h.busy, h.next = false, now.Add(pause)

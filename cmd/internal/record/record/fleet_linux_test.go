@@ -27,6 +27,9 @@ import (
 	"github.com/go-pcp/pcp/pmcd"
 )
 
+// paceVariable has a child process follow hosts that have moved at a quick pace.
+const paceVariable = "PCP_TEST_RECORD_PACE"
+
 // argsVariable has the arguments of a child process, which is the command.
 const argsVariable = "PCP_TEST_RECORD_ARGS"
 
@@ -36,7 +39,19 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	status := run(ctx, newEnv(os.Getenv("HOME"), os.Stdout, os.Stderr, strings.Split(args, "\n")...))
+	env := newEnv(os.Getenv("HOME"), os.Stdout, os.Stderr, strings.Split(args, "\n")...)
+	getenv := env.Getenv
+	env.Getenv = func(name string) string {
+		if strings.HasPrefix(name, "AWS_") {
+			return os.Getenv(name)
+		}
+		return getenv(name)
+	}
+	set := settings{pace: usualPace}
+	if os.Getenv(paceVariable) != "" {
+		set.pace = pace{every: 200 * time.Millisecond, calm: time.Second, scan: time.Second, turn: time.Minute, tidy: time.Minute, unsettled: time.Second}
+	}
+	status := set.run(ctx, env)
 	stop()
 	os.Exit(status)
 }
@@ -72,6 +87,8 @@ type site struct {
 	t     *testing.T
 	dir   string
 	hosts []string
+
+	environ []string // of recorders
 }
 
 func newSite(t *testing.T, n int) *site {
@@ -116,12 +133,13 @@ func (b *safeBuffer) String() string {
 }
 
 // start starts a recorder with an identifier, which records to a directory.
-func (s *site) start(id, dir string) *child {
+func (s *site) start(id, dir string, more ...string) *child {
 	s.t.Helper()
 	c := &child{s: s, id: id}
 	c.cmd = exec.Command(os.Args[0])
 	args := []string{"--fleet", s.fleet(), "--fleet-id", id, "-d", filepath.Join(s.dir, dir), "-f", filepath.Join(s.dir, "hosts"), "-c", filepath.Join(s.dir, "config"), "-t", "1sec"}
-	c.cmd.Env = append(os.Environ(), "HOME="+s.dir, argsVariable+"="+strings.Join(args, "\n"))
+	args = append(args, more...)
+	c.cmd.Env = append(append(os.Environ(), s.environ...), "HOME="+s.dir, argsVariable+"="+strings.Join(args, "\n"))
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.out
 	if err := oracle.StartWith(c.cmd, syscall.SIGKILL); err != nil {
 		s.t.Fatal(err)
