@@ -231,7 +231,7 @@ func (w *follower) set(others map[string]string) {
 			names[name] = true
 		}
 		for _, l := range w.left {
-			if !l.stored.begun.IsZero() && (!l.stored.done || w.keeps) && !names[l.name] {
+			if !l.stored.begun.IsZero() && !names[l.name] { // also if all is stored, since its archives may be removed
 				all = append(all, l.storing(others))
 				names[l.name] = true
 			}
@@ -257,11 +257,11 @@ func (w *follower) report(gone, found int) {
 	}
 	switch {
 	case found > 0:
-		w.event(fmt.Sprintf("%d directories have archives of hosts that are not recorded here any more; the rest is %s", found, what), nil)
+		w.event(fmt.Sprintf("directories with archives of hosts no longer recorded here: %d; the rest is %s", found, what), nil)
 	case gone > 0:
-		w.event(fmt.Sprintf("%d hosts are not recorded here any more; the rest of their archives is %s", gone, what), nil)
+		w.event(fmt.Sprintf("hosts no longer recorded here: %d; the rest of their archives is %s", gone, what), nil)
 	case n == 0 && w.moved > 0:
-		w.event("all archives of hosts that are not recorded here any more are "+what, nil)
+		w.event("all archives of hosts no longer recorded here are "+what, nil)
 	}
 	w.moved = n
 }
@@ -271,7 +271,7 @@ func (w *follower) scan(others map[string]string, now time.Time) (found int) {
 	dirs := make(map[string]string) // names, by directory
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
-		w.event("archives of hosts that are not recorded here any more are not looked for", err)
+		w.event("archives of hosts no longer recorded here are not looked for", err)
 	}
 	for _, e := range entries {
 		if e.IsDir() {

@@ -146,7 +146,7 @@ func TestStatus(t *testing.T) {
 	for _, want := range []string{
 		"has ended without notice", "HOST ", "alpha  recording", "12", "0.25s", "beta, ", " ago: it is down\n",
 		"write: sent 1200 samples, rejected 7, lag 12s, 1 archives removed before they were sent\n", "write: rejected 7: 400 Bad Request: out of order\n", ": connection refused\n",
-		"3 hosts are not recorded here any more, and their archives are not all sent and stored yet.\n", "alpha: 5 archives stored, 2 waiting with 3.", ", the oldest since 20", "alpha: 1 archives were removed before they were stored, the last ones: 20261120.00.10\n", ": the store is away\n",
+		"hosts no longer recorded here, with archives still to be sent or stored: 3\n", "alpha: 5 archives stored, 2 waiting with 3.", ", the oldest since 20", "alpha: 1 archives were removed before they were stored, the last ones: 20261120.00.10\n", ": the store is away\n",
 	} {
 		if status != 0 || !strings.Contains(text, want) {
 			t.Errorf("status %d: %s lacks %q", status, text, want)

@@ -181,7 +181,7 @@ func (set *settings) showStatus(env *cli.Env) int {
 		}
 	}
 	if s.Moved > 0 {
-		fmt.Fprintf(env.Stdout, "%d hosts are not recorded here any more, and their archives are not all sent and stored yet.\n", s.Moved)
+		fmt.Fprintf(env.Stdout, "hosts no longer recorded here, with archives still to be sent or stored: %d\n", s.Moved)
 	}
 	if len(s.Ship) > 0 {
 		fmt.Fprintln(env.Stdout)
