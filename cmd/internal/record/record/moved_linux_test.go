@@ -151,7 +151,9 @@ func TestMoved(t *testing.T) {
 	}
 	away.Store(false)
 	db.away.Store(false)
-	s.until(4*time.Minute, "all is sent and stored", func() bool { return strings.Contains(a.out.String(), "all archives of hosts no longer recorded here are sent and stored") })
+	s.until(4*time.Minute, "all is sent and stored", func() bool {
+		return strings.Contains(a.out.String(), "all archives of hosts no longer recorded here are sent and stored")
+	})
 	s.until(time.Minute, "the status has none of them", func() bool { return count() == 0 })
 	a.signal(syscall.SIGTERM)
 	if err := a.cmd.Wait(); err != nil {
