@@ -16,14 +16,14 @@ import (
 )
 
 // leaver makes recorders of a directory for TestLeave.
-func leaver(t *testing.T, f *fake, dir Dir, event func(string, error)) *Recorder {
+func leaver(t *testing.T, f *fake, dir Dir, unsettled time.Duration, event func(string, error)) *Recorder {
 	t.Helper()
 	target, err := NewTarget(f.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := NewRecorder(Config{
-		Targets: []*Target{target}, Agent: "test", Settle: 10 * time.Millisecond, Poll: 5 * time.Millisecond, Unsettled: 300 * time.Millisecond,
+		Targets: []*Target{target}, Agent: "test", Settle: 10 * time.Millisecond, Poll: 5 * time.Millisecond, Unsettled: unsettled,
 		Event: event, delays: pacing.Backoff{First: 10 * time.Millisecond, Longest: 30 * time.Millisecond},
 	})
 	r.Set([]Dir{dir})
@@ -61,6 +61,10 @@ func TestLeave(t *testing.T) {
 				}
 			}
 			away(test.away)
+			unsettled := 300 * time.Millisecond
+			if test.loses {
+				unsettled = 1500 * time.Millisecond // all samples arrive within it
+			}
 			var mu sync.Mutex
 			var events []string
 			event := func(text string, err error) {
@@ -73,7 +77,7 @@ func TestLeave(t *testing.T) {
 			if test.empty {
 				d.Path = filepath.Join(g.dir, "none")
 			}
-			r := leaver(t, f, d, event)
+			r := leaver(t, f, d, unsettled, event)
 			await.Until(t, "a position is kept", func() bool {
 				_, ok, err := readState(filepath.Join(d.Path, stateName(r.nodes[0], d)))
 				return ok && err == nil || test.empty
@@ -87,7 +91,7 @@ func TestLeave(t *testing.T) {
 			}
 			if test.again {
 				r.Drain(0)
-				r = leaver(t, f, d, event)
+				r = leaver(t, f, d, unsettled, event)
 			}
 			r.Leave([]Dir{d})
 			if test.away {
@@ -134,7 +138,7 @@ func TestLeave(t *testing.T) {
 			f.mu.Lock()
 			n := f.requests
 			f.mu.Unlock()
-			r = leaver(t, f, d, event)
+			r = leaver(t, f, d, unsettled, event)
 			r.Leave([]Dir{d})
 			await.Until(t, "the next recorder has nothing to do", func() bool { return r.Done(d) })
 			r.Leave(nil)
