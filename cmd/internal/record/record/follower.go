@@ -177,7 +177,7 @@ func (l *leaver) storing(others map[string]string) ship.Host {
 	return ship.Host{Name: l.name, Path: l.dir, Moved: moved}
 }
 
-// turns gives errands their turns. One that lasts waits again if others do.
+// turns gives errands their turns. After a long turn an errand waits again, if others do.
 func (w *follower) turns(now time.Time, of func(*leaver) *errand) {
 	n, waiting := 0, 0
 	for _, l := range w.left {

@@ -44,7 +44,7 @@ func (f *fakeStorer) Done(h ship.Host, since time.Time) bool {
 	return slices.Contains(f.list, h) && !f.away && f.now.After(since) && !f.when[h.Path].After(*f.now)
 }
 
-// A course is a follower in a simulated time, and what it uses.
+// A course is a follower in a simulated time, with a sender and a storer.
 type course struct {
 	*follower
 	t      *testing.T
