@@ -128,6 +128,10 @@ page:               ## cmd/internal/web/dist, the bundle of the page, of its sou
 containers:         ## crun and rpm, to test releases with, from the system's packages, where apt and root allow
 	scripts/containers
 
+.PHONY: pictures
+pictures: build     ## docs/pictures, the pictures of README, of a real run; as root, with Chromium
+	$(GO) build -o $(BIN)/pictures ./scripts/pictures && $(BIN)/pictures
+
 .PHONY: chromium
 chromium:           ## a browser to test the page with, from the system's packages, where apt and root allow
 	scripts/chromium

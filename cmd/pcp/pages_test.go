@@ -34,6 +34,8 @@ type exception struct {
 
 // elsewhere are the commands that other tests run: those in the package and with the name of the reason.
 var elsewhere = []exception{
+	{"README.md", "(echo|printf|promtool|pcp (up|top|replay|alerts|query))", "cmd/pcp TestFiveMinutes"},
+	{"docs/tutorial.md", "", "cmd/pcp TestTutorial"},
 	{"docs/agents.md", "", "pmda TestGuideOurs"},
 	{"docs/alerts.md", "", "cmd/pcp TestAlertsPage"},
 	{"docs/engine.md", "", "cmd/internal/interop/prom TestEngine"},
@@ -56,7 +58,8 @@ var elsewhere = []exception{
 // notRun are commands that no test runs, with the reason. Their number may only fall.
 var notRun = []exception{
 	{"CONTRIBUTING.md", "", "it is for developers, and runs all tests"},
-	{"README.md", "", "the hosts and archives are examples"},
+	{"README.md", "make", "it is for developers"},
+	{"README.md", ".* /var/log/pcp/pmlogger|pmval -a /var", "the archives are examples"},
 	{"docs/debugging.md", "pminfo -D context -h web:4000", "it shows a connection that fails"},
 	{"docs/debugging.md", "pminfo -D auth -h 'web", "it shows a user who is refused"},
 	{"docs/instrumenting.md", "make run", "it is for developers"},
@@ -78,13 +81,13 @@ var notRun = []exception{
 }
 
 // maxNotRun is the number of commands that no test runs. Lower it when it falls.
-const maxNotRun = 94
+const maxNotRun = 82
 
 // ownMachine are pages about changes of the machine, on which tests in chroots have the same commands. Here only the options are checked.
 var ownMachine = []string{"docs/install.md", "docs/releasing.md", "docs/containers.md", "docs/kubernetes.md"}
 
 // endless match commands that run until they are interrupted.
-var endless = regexp.MustCompile(`^(pcp (up|record [^-]\S*|record -f|chart|proxy|top( -[^-]\S* \S+)*$|replay -1h top|top --text|otlp .*-[th])|pmlogger|pmproxy)\b`)
+var endless = regexp.MustCompile(`^(pcp (up|record [^-]\S*|record -f|chart|proxy|top( -[^-]\S* \S+)*$|replay -1h top|top --text|otlp .*-[th])\b|(pmlogger|pmproxy)\b|pcp val [^-])`)
 
 // assignments match variables before a command.
 var assignments = regexp.MustCompile(`^([A-Z_]+=\S* )+`)
@@ -93,7 +96,7 @@ var assignments = regexp.MustCompile(`^([A-Z_]+=\S* )+`)
 func documented(t *testing.T) []docpage.Command {
 	t.Helper()
 	names := map[string]bool{"pcp": true, "bin/pcp": true}
-	for _, name := range strings.Fields("make sudo curl promtool openssl mkdir printf rm cd go go-get apt dnf rpm docker podman helm kubectl systemctl echo git tar") {
+	for _, name := range strings.Fields("make sudo curl promtool openssl mkdir printf rm cd go go-get apt dnf rpm docker podman helm kubectl systemctl echo git tar timeout") {
 		names[name] = true
 	}
 	each(commands(), func(c *cli.Command) { names[c.Link] = c.Link != "" })
@@ -115,7 +118,7 @@ func documented(t *testing.T) []docpage.Command {
 // uncommented returns a command without the explanation after it.
 func uncommented(c docpage.Command) string {
 	text := regexp.MustCompile(` +#( .*)?$`).ReplaceAllString(c.Text, "")
-	if c.Page == "docs/top.md" {
+	if c.Page == "docs/top.md" || c.Page == "README.md" {
 		text, _, _ = strings.Cut(text, "   ") // a column
 	}
 	return strings.TrimSpace(text)
@@ -191,6 +194,7 @@ func TestPages(t *testing.T) {
 		t.Skip("the pages are about metrics of Linux")
 	}
 	w := newPageWorld(t)
+	w.serve(t)
 	used, left := map[*exception]bool{}, 0
 	var todo []docpage.Command
 	for _, c := range documented(t) {
@@ -259,6 +263,8 @@ func hasTest(t *testing.T, dir, name string) bool {
 // A pageWorld is where TestPages runs commands.
 type pageWorld struct {
 	dir     string
+	port    string // of the collector
+	socket  string
 	env     []string
 	replace *strings.Replacer
 }
@@ -270,10 +276,10 @@ func newPageWorld(t *testing.T) *pageWorld {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	w := &pageWorld{dir: dir}
 	accept := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }))
 	t.Cleanup(accept.Close)
 	port, socket := strconv.Itoa(oracle.FreePort(t)), filepath.Join(dir, "s")
+	w := &pageWorld{dir: dir, port: port, socket: socket}
 	w.env = append(covered(), "HOME="+dir, "TMPDIR="+dir, "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "PCP_CONF=/dev/null", "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir,
 		"PCP_SYSCONF_DIR="+filepath.Join(dir, "etc"), "PCP_LOG_DIR="+filepath.Join(dir, "log"), "PMCD_SOCKET="+socket, "PMCD_PORT="+port, "TZ=UTC", "XDG_STATE_HOME="+filepath.Join(dir, "state"))
 	w.replace = strings.NewReplacer("-h www", "-h unix:"+socket, "-h web1", "-h unix:"+socket, "http://localhost:4318", accept.URL, "| ts", "| cat", "pcp up ", "pcp up --port 0 --web-port 0 --socket ./N ",
@@ -296,15 +302,20 @@ func newPageWorld(t *testing.T) *pageWorld {
 		}
 	}
 	w.must(t, "pcp import csv table.csv 20261121; for a in 20261124 20261125; do pcp logcp 20261121 $a; done")
-	up := w.start(t, "pcp up --sample --port "+port+" --socket "+socket+" --web-port 0")
+	return w
+}
+
+// serve starts a collector and a recorder for the commands.
+func (w *pageWorld) serve(t *testing.T) {
+	t.Helper()
+	up := w.start(t, "pcp up --sample --port "+w.port+" --socket "+w.socket+" --web-port 0")
 	t.Cleanup(func() { w.stop(t, up, "pcp up") })
 	await.Until(t, "pcp up serves and records", func() bool {
 		return w.command(t.Context(), "pcp info -f pmcd.numclients && pcp replay | grep -q .").Run() == nil
 	})
-	recorder := w.start(t, "pcp record unix:"+socket)
+	recorder := w.start(t, "pcp record unix:"+w.socket)
 	t.Cleanup(func() { w.stop(t, recorder, "pcp record") })
 	await.Until(t, "pcp record records", func() bool { return w.command(t.Context(), "pcp record --status").Run() == nil })
-	return w
 }
 
 // command returns a command for the shell.
@@ -371,4 +382,123 @@ func (w *pageWorld) run(t *testing.T, c docpage.Command) {
 	if out, err := w.command(ctx, line).CombinedOutput(); err != nil {
 		t.Errorf("%s:%d: %s: %v\n%.1500s", c.Page, c.Line, line, err, out)
 	}
+}
+
+// TestFiveMinutes follows README as a person who has never seen PCP: it collects, shows the busiest processes, replays the past, sets an alert
+// that reaches a web hook, and has Prometheus scrape it.
+func TestFiveMinutes(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the page is about metrics of Linux")
+	}
+	posted := make(chan string, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		posted <- string(b)
+	}))
+	defer hook.Close()
+	w := newPageWorld(t)
+	page, web := docpage.Read(t, "README.md"), strconv.Itoa(oracle.FreePort(t))
+	at := strings.NewReplacer("http://localhost:8000/", hook.URL, "> 4 ->", "> 0 ->", "pcp up", "pcp up --port "+w.port+" --socket "+w.socket+" --web-port "+web, "localhost:44323", "127.0.0.1:"+web)
+	config := at.Replace(page.File(t, "prometheus.yml"))
+	if err := os.WriteFile(filepath.Join(w.dir, "prometheus.yml"), []byte("global: {scrape_interval: 1s}\n"+config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, promtool := exec.LookPath("promtool")
+	want := map[string]string{"pcp top": "PID", "pcp replay": "pcp top", "pcp query": "{", "pcp alerts": "hook"}
+	var up *startedCommand
+	n := 0
+	for _, c := range page.Typed(func(string) bool { return false }) {
+		if e := in(elsewhere, c); e == nil || e.reason != "cmd/pcp TestFiveMinutes" {
+			continue
+		}
+		n++
+		line := at.Replace(c.Text)
+		switch {
+		case strings.HasPrefix(c.Text, "pcp up"):
+			if up != nil {
+				w.stop(t, up, "pcp up")
+			}
+			up = w.start(t, line)
+			await.Until(t, "pcp up serves and records", func() bool {
+				return w.command(t.Context(), "pcp info -f pmcd.numclients && pcp replay | grep -q .").Run() == nil
+			})
+		case promtool != nil && strings.HasPrefix(c.Text, "promtool"):
+			t.Log("SKIPPED: promtool is not installed: apt-get install prometheus")
+		default:
+			out, err := w.command(t.Context(), line).CombinedOutput()
+			if err != nil {
+				t.Errorf("README.md:%d: %s: %v\n%s", c.Line, line, err, out)
+			}
+			for begin, text := range want {
+				if strings.HasPrefix(c.Text, begin) && !strings.Contains(string(out), text) {
+					t.Errorf("README.md:%d: %s: no %q in\n%s", c.Line, line, text, out)
+				}
+			}
+		}
+	}
+	if n != 9 || up == nil {
+		t.Fatalf("README has %d commands of the first minutes", n)
+	}
+	defer w.stop(t, up, "pcp up")
+	for _, rule := range []string{"", `"rule":"busy"`} { // that of pcp alerts send, and the rule's
+		select {
+		case text := <-posted:
+			if !strings.Contains(text, rule) {
+				t.Errorf("the web hook gets %s", text)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("nothing reaches the web hook")
+		}
+	}
+	prometheus, err := exec.LookPath("prometheus")
+	if err != nil {
+		t.Log("SKIPPED: prometheus is not installed: apt-get install prometheus")
+		return
+	}
+	address := "127.0.0.1:" + strconv.Itoa(oracle.FreePort(t))
+	scraping := w.start(t, prometheus+" --config.file=prometheus.yml --storage.tsdb.path=tsdb --web.listen-address="+address)
+	defer func() {
+		scraping.cmd.Process.Kill()
+		await.Exit(t, scraping.cmd)
+	}()
+	await.Until(t, "Prometheus has scraped it", func() bool {
+		out, _ := w.command(t.Context(), "curl -s http://"+address+"/api/v1/query --data-urlencode query=kernel_all_load").Output()
+		return strings.Contains(string(out), `"instname":"15 minute"`)
+	})
+}
+
+// TestTutorial runs the commands of docs/tutorial.md in their order.
+func TestTutorial(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the page is about metrics of Linux")
+	}
+	w := newPageWorld(t)
+	var up *startedCommand
+	n := 0
+	for _, c := range documented(t) {
+		if c.Page != "docs/tutorial.md" {
+			continue
+		}
+		n++
+		line := c.Text
+		if background, ok := strings.CutSuffix(line, "&"); ok {
+			load := w.start(t, background)
+			defer func() { load.cmd.Process.Signal(syscall.SIGTERM); await.Exit(t, load.cmd) }()
+			continue
+		}
+		if line == "pcp up" {
+			up = w.start(t, line+" --port "+w.port+" --socket "+w.socket+" --web-port 0")
+			await.Until(t, "pcp up serves and records", func() bool {
+				return w.command(t.Context(), "pcp info -f pmcd.numclients && pcp replay | grep -q .").Run() == nil
+			})
+			continue
+		}
+		if out, err := w.command(t.Context(), line).CombinedOutput(); err != nil || len(out) == 0 && strings.HasPrefix(line, "pcp ") {
+			t.Errorf("docs/tutorial.md:%d: %s: %v\n%s", c.Line, line, err, out)
+		}
+	}
+	if n < 12 || up == nil {
+		t.Fatalf("the tutorial has %d commands", n)
+	}
+	w.stop(t, up, "pcp up")
 }

@@ -389,7 +389,7 @@ func TestHints(t *testing.T) {
 	defer ln.Close()
 	ours := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 44321}
 	env := testEnv(nil, nil, map[string]string{"PMCD_SOCKET": filepath.Join(tempDir(t), "nobody")})
-	env.Program = "bin/pcp"
+	env.Program = "pcp"
 	readme, err := os.ReadFile("../../../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -401,6 +401,7 @@ func TestHints(t *testing.T) {
 	if !strings.Contains(string(readme), shown) {
 		t.Errorf("README does not show\n%s", shown)
 	}
+	env.Program = "bin/pcp"
 	text = welcome(env, &settings{noRecord: true}, "vm", nil, []net.Listener{ln}, nil, "log")
 	if want := "bin/pcp info -h " + strings.Replace(ln.Addr().String(), "127.0.0.1", "localhost", 1) + " kernel"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -126,7 +127,7 @@ func (p *Page) Typed(program func(name string) bool) []Command {
 		lines := strings.Split(strings.TrimSuffix(b.Text, "\n"), "\n")
 		first, prompted := strings.CutPrefix(lines[0], "$ ")
 		words := strings.Fields(first)
-		if b.Kind != "" && b.Kind != "sh" || len(words) == 0 || !prompted && !program(words[0]) && !assigned.MatchString(words[0]) {
+		if b.Kind != "" && b.Kind != "sh" || len(words) == 0 || !prompted && !program(words[0]) && !assigned().MatchString(words[0]) {
 			continue
 		}
 		joined := false
@@ -146,8 +147,8 @@ func (p *Page) Typed(program func(name string) bool) []Command {
 	return list
 }
 
-// assigned matches a word that sets a variable for a command.
-var assigned = regexp.MustCompile(`^[A-Z_]+=\S*$`)
+// assigned returns an expression for a word that sets a variable for a command.
+var assigned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z_]+=\S*$`) })
 
 // File returns the text of a file that the page has.
 func (p *Page) File(t testing.TB, name string) string {

@@ -134,3 +134,29 @@ func TestAnchors(t *testing.T) {
 		}
 	}
 }
+
+// TestIndex checks that the index of the documentation has all its pages, and that the pictures of README are small.
+func TestIndex(t *testing.T) {
+	index, err := os.ReadFile("docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		if name := filepath.Base(page); name != "README.md" && !strings.Contains(string(index), "]("+name+")") {
+			t.Errorf("docs/README.md has no link to %s", name)
+		}
+	}
+	pictures, err := filepath.Glob("docs/pictures/*")
+	if err != nil || len(pictures) < 4 {
+		t.Errorf("there are %d pictures: %v", len(pictures), err)
+	}
+	for _, path := range pictures {
+		if fi, err := os.Stat(path); err != nil || fi.Size() > 150_000 {
+			t.Errorf("%s: %v, or larger than 150 kB", path, err)
+		}
+	}
+}
