@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -168,7 +169,7 @@ func (s *site) whyNot(err error) finding {
 			f.command = s.pcp() + " find"
 		}
 	case badTLS || errors.Is(err, pcp.ErrTLS) || errors.Is(err, pcp.ErrNeedClientCert):
-		f.id, f.text, f.command = "collector.tls", fmt.Sprintf("TLS with the collector at %s fails: %v", at, cause), s.pcp()+" help tls"
+		f.id, f.text, f.command = "collector.tls", fmt.Sprintf("TLS with the collector at %s fails: %v", at, cause), `"${EDITOR:-vi}" `+words(tlsconf.Path(s.conf))
 	case answered && errors.Is(err, pcp.ErrConnLimit):
 		f.id, f.text, f.command = "collector.full", "the collector at "+at+" has as many clients as its access rules allow", s.pcp()+" info -f pmcd.client.whoami"
 	case answered && errors.Is(err, pcp.ErrPermission):

@@ -251,7 +251,7 @@ func together(list []finding) []finding {
 	}
 	for i := range joined {
 		if n := joined[i].more; n > 0 {
-			joined[i].text += fmt.Sprintf("; so it is with %d more", n)
+			joined[i].text += fmt.Sprintf("; and %d more like it", n)
 		}
 	}
 	return joined

@@ -113,9 +113,13 @@ func checkDerived(_ context.Context, s *site) []finding {
 	if err := new(derive.Set).LoadInstalled(s.conf); err != nil {
 		messages = append(messages, err.Error())
 	}
+	path := s.conf.Getenv("PCP_DERIVED_CONFIG")
+	if path == "" {
+		path = filepath.Join(s.get("PCP_VAR_DIR"), "config", "derived")
+	}
 	for _, m := range messages {
 		m = strings.Join(strings.Fields(m), " ")
-		list = append(list, finding{id: "setting.derived", subject: "derived metrics", text: m, command: s.pcp() + " help derive"})
+		list = append(list, finding{id: "setting.derived", subject: "derived metrics", text: m, command: `"${EDITOR:-vi}" ` + words(path)})
 	}
 	return list
 }
