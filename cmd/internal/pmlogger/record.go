@@ -18,8 +18,9 @@ var (
 	ErrRunTime     = errors.New("end of run time")
 )
 
-// finishTime is how long a recorder that ends waits for the answers of a sample that it has begun.
-const finishTime = 3 * time.Second
+// finishTime is how long a recorder that ends waits for the answers of a sample that it has begun: the first sample of a host needs its metadata, too,
+// which takes some seconds when many hosts begin.
+const finishTime = 10 * time.Second
 
 // finishing returns a context that is done a time after ctx, and a function that releases it.
 func finishing(ctx context.Context, d time.Duration) (context.Context, func()) {
