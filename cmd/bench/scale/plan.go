@@ -15,13 +15,13 @@ const (
 	recordCPU      = 0.53  // ms a sample in a recorder that does not send
 	sendCPU        = 3.41  // ms a sample in a recorder that sends, on a busy machine
 	recordMemory   = 0.362 // MiB a host in a recorder that does not send
-	sendMemory     = 2.08  // MiB a host in a recorder that sends
+	sendMemory     = 1.38  // MiB a host in a recorder that sends
 	hostNetwork    = 16342 // B a sample, from hosts to recorders
 	engineNetwork  = 10.53 // B a value, from recorders to the engine
 	storedBytes    = 1.60  // B a value in a compressed archive of 90 samples
 	engineRate     = 275e3 // values in a second of a processor of VictoriaMetrics: 23.6 % for 65,000 values a second
 	engineMemory   = 2.94  // KB a series: 1,869 MB for 650,000 series, with churn by kills
-	recorderHosts  = 1000  // hosts of a recorder that sends: 2 GiB, and 10,000 open files
+	recorderHosts  = 1000  // hosts of a recorder that sends: 1.4 GiB, and 10,000 open files
 	engineNodeCPUs = 4     // half of which are used
 	engineNodeGB   = 32    // half of which are used
 )

@@ -100,7 +100,9 @@ func (s *store) finish(ctx context.Context, b *bench, c *checked) (*stored, erro
 	for _, r := range b.list {
 		var failed error
 		sh, err := ship.New(ship.Config{Dir: s.dir, Event: func(host, text string, err error) {
-			failed = errors.Join(failed, fmt.Errorf("%s: %s: %w", host, text, err))
+			if err != nil { // otherwise the comparison finds what is not stored
+				failed = errors.Join(failed, fmt.Errorf("%s: %s: %w", host, text, err))
+			}
 		}})
 		if err != nil {
 			return nil, err
