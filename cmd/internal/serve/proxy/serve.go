@@ -19,7 +19,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
@@ -346,7 +345,7 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		if err != nil {
 			return fmt.Errorf("--fleet: %w", err)
 		}
-		cfg.Recording = (&recorders{store: shared, log: log, now: time.Now}).recordings
+		cfg.Recording = fleet.NewRecorders(shared, log).Recordings
 	}
 	hosts := fleet.New(cfg)
 	h.closers = append(h.closers, hosts)

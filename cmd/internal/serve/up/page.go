@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
@@ -161,7 +162,7 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 		own := forward.New(forward.Config{Engine: client, Local: ownQuery, Log: p.log})
 		query, source, ownQuery, ownSource = anybody, anybody, own, own
 	}
-	hosts, ownHosts := p.openFleet(store, source, ownSource)
+	hosts, ownHosts := p.openFleet(store, source, ownSource, set.fleetStore)
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
@@ -178,9 +179,13 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 }
 
 // openFleet makes the handlers for all hosts: for anybody, and for the user with the token. They have one table, which has only values
-// that anybody may see.
-func (p *page) openFleet(store series.Store, source, ownSource fleet.Source) (anybody, own http.Handler) {
-	f := fleet.New(fleet.Config{Source: source, Hosts: fleet.HostsOf(store), Log: p.log})
+// that anybody may see. Only the user sees the state of recordings, if there are recorders.
+func (p *page) openFleet(store series.Store, source, ownSource fleet.Source, recorders share.Store) (anybody, own http.Handler) {
+	cfg := fleet.Config{Source: source, Hosts: fleet.HostsOf(store), Log: p.log}
+	if recorders != nil {
+		cfg.Recording = fleet.NewRecorders(recorders, p.log).Recordings
+	}
+	f := fleet.New(cfg)
 	p.closers = append([]io.Closer{f}, p.closers...) // before the connections that it uses
 	return f.Handler(fleet.View{}), f.Handler(fleet.View{Source: ownSource, Recording: true})
 }

@@ -42,7 +42,7 @@ func (set *settings) registration(env *cli.Env) (*share.Registration, error) {
 	return &share.Registration{Store: store, Address: address}, nil
 }
 
-// tryStores returns an error if nothing can be written to the stores of options.
+// tryStores returns an error if stores of options cannot be used.
 func (set *settings) tryStores(ctx context.Context, env *cli.Env) error {
 	var g errgroup.Group
 	g.Go(func() error { return set.ship.Try(ctx, env) })
@@ -50,6 +50,9 @@ func (set *settings) tryStores(ctx context.Context, env *cli.Env) error {
 		g.Go(func() error {
 			return shipping.TryDir(ctx, env, "--register", set.register, "fleet/hosts/~check") // not the address of a host
 		})
+	}
+	if set.fleet != "" {
+		g.Go(func() error { return shipping.TryDir(ctx, env, "--fleet", set.fleet, "") })
 	}
 	return g.Wait()
 }

@@ -74,6 +74,8 @@ first that answers.
 With --register it makes itself known to the recorders of a fleet ("pcp help record"), which record
 it as long as it runs.
 
+With --fleet the page shows which recorder of a fleet records each host, and what fails.
+
 With --rules it evaluates rules, like pmie, performs their actions, and logs when a rule becomes
 true and when it clears. Without a file it uses the built-in rules, which watch the machine and
 write to the system's log. A file may also have rules of Prometheus ("groups:"), whose alerts go to
@@ -114,6 +116,7 @@ all receivers.`,
 			{Long: "push-token-file", Arg: "FILE", Help: "authenticate with the token in FILE, for --push"},
 			{Long: "register", Arg: "DIR", Help: "register with the recorders of a fleet, by their directory: s3://BUCKET/PREFIX, or a path"},
 			{Long: "register-as", Arg: "ADDRESS", Help: "where they find this collector, HOST or HOST:PORT [default the host name and the port]"},
+			{Long: "fleet", Arg: "DIR", Help: "show the recorders that share hosts by this directory on the page, as pcp proxy does"},
 		}, sending.EngineRows(false), []cli.Option{
 			{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, of pmie or Prometheus, or the built-in ones; may be repeated"},
 			{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
@@ -162,6 +165,8 @@ type settings struct {
 	pushTo       []push.Config  // of these
 	register     string         // directory of a fleet
 	registerAs   string         // address for its recorders
+	fleet        string         // directory of a fleet that the page shows
+	fleetStore   share.Store    // of it, or nil
 	registers    *share.Registration
 	stays        bool // when the terminal is closed
 
@@ -173,7 +178,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	set := settings{port: pmcd.DefaultPort, webPort: defaultWebPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep, version: env.Version}
 	hostRoot := ""
 	o := cli.ParseArgs(env, cli.ParseConfig{NonEmpty: true, Once: []string{
-		"port", "web-port", "socket", "dir", "host-root", "tls", "ship", "keep-local", "lifecycle", "push-token-file", "register", "register-as", "receivers", "otlp-token", "remote-write-config",
+		"port", "web-port", "socket", "dir", "host-root", "tls", "ship", "keep-local", "lifecycle", "push-token-file", "register", "register-as", "fleet", "receivers", "otlp-token", "remote-write-config",
 	}, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "port", "web-port":
@@ -227,6 +232,8 @@ func run(ctx context.Context, env *cli.Env) int {
 				o.Usagef("--register-as: %v", err)
 			}
 			set.registerAs = arg
+		case "fleet":
+			set.fleet = arg
 		case "no-processes":
 			set.noProcesses = true
 		default:
@@ -239,6 +246,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	if set.noWeb && set.engine.Any() {
 		o.Usagef("--engine is for the page and its interfaces; it cannot be combined with --no-web")
+	}
+	if set.noWeb && set.fleet != "" {
+		o.Usagef("--fleet is for the page; it cannot be combined with --no-web")
 	}
 	if set.noRecord && set.remote.Any() {
 		o.Usagef("--remote-write sends the recording; it cannot be combined with --no-record")
@@ -308,6 +318,11 @@ func (set *settings) complete(env *cli.Env) error {
 	}
 	if set.registers, err = set.registration(env); err != nil {
 		return err
+	}
+	if set.fleet != "" {
+		if set.fleetStore, err = share.OpenStore(set.fleet, env.Getenv); err != nil {
+			return fmt.Errorf("--fleet: %w", err)
+		}
 	}
 	if set.dir == "" {
 		if set.dir, err = env.StateDir(); err != nil {

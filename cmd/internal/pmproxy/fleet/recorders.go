@@ -1,4 +1,4 @@
-package proxy
+package fleet
 
 import (
 	"context"
@@ -8,24 +8,28 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
-	"github.com/go-pcp/pcp/cmd/internal/pmproxy/fleet"
 )
 
-// recorders reads the statuses of the recorders that share hosts.
-type recorders struct {
+// Recorders reads the statuses of the recorders that share hosts. Use NewRecorders.
+type Recorders struct {
 	store share.Store
 	log   *slog.Logger
 	now   func() time.Time
 
 	mu   sync.Mutex
 	read time.Time // when list was read
-	list []fleet.Recording
+	list []Recording
 	err  error
 }
 
-// recordings returns the state of the recordings of all hosts. It reads statuses as often as recorders write them. Of the recorders that
-// have a host, as two may for a minute, the one with the newest sample counts.
-func (r *recorders) recordings(ctx context.Context) ([]fleet.Recording, error) {
+// NewRecorders returns a Recorders that reads from the directory of a fleet. Log receives errors of single statuses.
+func NewRecorders(store share.Store, log *slog.Logger) *Recorders {
+	return &Recorders{store: store, log: log, now: time.Now}
+}
+
+// Recordings returns the state of the recordings of all hosts. It reads statuses as often as recorders write them. Of the recorders that
+// have a host, as two may for a minute, the one with the newest sample counts. It is for [Config.Recording].
+func (r *Recorders) Recordings(ctx context.Context) ([]Recording, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := r.now(); r.read.IsZero() || now.Sub(r.read) >= share.StatusEvery || now.Before(r.read) {
@@ -42,14 +46,14 @@ func (r *recorders) recordings(ctx context.Context) ([]fleet.Recording, error) {
 	return r.list, r.err
 }
 
-func recordingsOf(statuses []share.Status) []fleet.Recording {
-	var list []fleet.Recording
+func recordingsOf(statuses []share.Status) []Recording {
+	var list []Recording
 	index := map[string]int{}
 	newest := map[string]time.Time{}
 	for i := range statuses {
 		s := &statuses[i]
 		for _, h := range s.Hosts {
-			r := fleet.Recording{Host: h.Name, Owner: s.ID, Lag: -1}
+			r := Recording{Host: h.Name, Owner: s.ID, Lag: -1}
 			if !h.Last.IsZero() {
 				r.Lag = max(0, s.Time.Sub(h.Last)) // by one clock, that of the recorder
 			}
