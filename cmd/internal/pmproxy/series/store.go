@@ -89,6 +89,7 @@ var (
 	ErrUnknown = errors.New("unknown series identifier")
 	ErrClosed  = errors.New("store of series is closed")
 	ErrTooMany = errors.New("too many values in one request")
+	ErrAway    = errors.New("the key server does not answer; it is tried again at least every minute")
 )
 
 // A Field is a string of a series for a Matcher.

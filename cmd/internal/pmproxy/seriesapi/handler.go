@@ -286,7 +286,7 @@ func (q *request) fail(err error) {
 	case errors.Is(err, context.Canceled):
 		return // the client is gone
 	case errors.Is(err, series.ErrTooMany), errors.Is(err, series.ErrUnknown):
-	case errors.Is(err, series.ErrClosed):
+	case errors.Is(err, series.ErrClosed), errors.Is(err, series.ErrAway):
 		status = http.StatusServiceUnavailable
 	default:
 		// The error may name files, which clients must not see.

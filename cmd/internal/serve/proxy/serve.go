@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
@@ -43,6 +44,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
 	"github.com/go-pcp/pcp/cmd/internal/web"
+	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmapi"
@@ -298,10 +300,29 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	}
 	var store series.Store
 	refreshed := func(h http.Handler) http.Handler { return h }
-	if k := set.openKeys(ctx, env, file, log); k != nil {
-		store = k
-		h.closers = append(h.closers, k)
-	} else {
+	cfgKeys, named := recorded.KeyConfig(file, set.keyHost, set.keyPort)
+	named = named && len(set.archives) == 0
+	var away error
+	if named {
+		var k *keyStore
+		if k, away = set.openKeys(ctx, env, cfgKeys, file, log); away == nil {
+			store = k
+			h.closers = append(h.closers, k)
+		}
+	}
+	var waiting *series.Switch // for the key server
+	if away != nil {
+		waiting = series.NewSwitch(series.ErrAway) // clients need not know where it is
+	}
+	switch {
+	case store != nil:
+	case away != nil && (set.keyHost != "" || set.keyPort != ""):
+		log.Warn("there are no series until the key server answers", "err", away)
+		store = waiting
+	default: // the configuration of the distribution names a key server, which few hosts have
+		if away != nil {
+			log.Warn("series are read from archives until the key server answers", "err", away)
+		}
 		list := recorded.ListOf(env, set.keyServer(file))
 		ours, err := set.openStore(ctx, env, file, list, log)
 		if err != nil {
@@ -311,6 +332,13 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		h.closers = append(h.closers, ours)
 		newest := &newest{store: ours, list: list, stamp: list.Stamp()}
 		refreshed = func(h http.Handler) http.Handler { return loaded{h, newest} }
+		if waiting != nil {
+			waiting.Set(ours)
+			store = waiting
+		}
+	}
+	if waiting != nil {
+		h.closers = append(h.closers, set.awaitKeys(ctx, env, cfgKeys, file, log, waiting))
 	}
 	all, client, err := set.withEngine(env, file, store, log)
 	if err != nil {
@@ -394,27 +422,48 @@ func (k keyStore) Close() error {
 	return k.Store.Close()
 }
 
-// openKeys opens the key server that options or the configuration name. It returns nil if there is none or it cannot be used: then series
-// are those of archives.
-func (set *settings) openKeys(ctx context.Context, env *cli.Env, file *conf.File, log *slog.Logger) *keyStore {
-	cfg, named := recorded.KeyConfig(file, set.keyHost, set.keyPort)
-	if !named || len(set.archives) > 0 {
-		return nil
-	}
+// keyDelays are the delays between attempts to reach a key server that did not answer at the start.
+var keyDelays = pacing.Backoff{First: time.Second, Longest: time.Minute}
+
+// awaitKeys opens the key server when it answers, and has the store use it from then on, until the result is closed.
+func (set *settings) awaitKeys(ctx context.Context, env *cli.Env, cfg keys.Config, file *conf.File, log *slog.Logger, store *series.Switch) io.Closer {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var k *keyStore
+	var done sync.WaitGroup
+	done.Go(func() {
+		for n := 1; pacing.Sleep(ctx, keyDelays.After(n)); n++ {
+			found, err := set.openKeys(ctx, env, cfg, file, log)
+			if err == nil {
+				k = found
+				store.Set(k)
+				return
+			}
+		}
+	})
+	return closer(func() error {
+		cancel()
+		done.Wait()
+		if k == nil {
+			return nil
+		}
+		return k.Close()
+	})
+}
+
+// openKeys opens a key server, and has the archives of this host copied into it.
+func (set *settings) openKeys(ctx context.Context, env *cli.Env, cfg keys.Config, file *conf.File, log *slog.Logger) (*keyStore, error) {
 	servers := strings.Join(cfg.Servers, ",")
 	if !recorded.Answering(ctx, cfg.Servers...) {
-		log.Warn("the key server does not answer; series are read from archives until pmproxy is started again", "servers", servers)
-		return nil
+		return nil, fmt.Errorf("%s: %w", servers, series.ErrAway)
 	}
 	cfg.Log = log
 	store, err := keys.Open(ctx, cfg)
 	if err != nil {
-		log.Error("the key server cannot be used; series are read from archives until pmproxy is started again", "err", err)
-		return nil
+		return nil, fmt.Errorf("the key server %s cannot be used, it is tried again at least every minute: %w", servers, err)
 	}
 	log.Info("series are kept in the key server", "servers", servers)
 	if file.NoDiscover {
-		return &keyStore{store, func() {}}
+		return &keyStore{store, func() {}}, nil
 	}
 	names, indoms := exclusions(file)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -425,7 +474,7 @@ func (set *settings) openKeys(ctx context.Context, env *cli.Env, file *conf.File
 			Dirs:        func() []string { return recorded.Dirs(env, set.mode == foreground) },
 		})
 	})
-	return &keyStore{store, func() { cancel(); done.Wait() }}
+	return &keyStore{store, func() { cancel(); done.Wait() }}, nil
 }
 
 // exclusions returns the patterns of metrics and the instance domains that are left out.

@@ -44,8 +44,13 @@ func Require(t testing.TB) {
 // Start starts a key server on a port of its own, with more arguments of redis-server.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return StartAt(t, fmt.Sprint(oracle.FreePort(t)), args...)
+}
+
+// StartAt is Start with a port.
+func StartAt(t testing.TB, port string, args ...string) *Server {
+	t.Helper()
 	Require(t)
-	port := fmt.Sprint(oracle.FreePort(t))
 	s := &Server{Address: net.JoinHostPort("127.0.0.1", port), Port: port, Dir: t.TempDir()}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
