@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive/internal/overlap"
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
@@ -78,10 +79,13 @@ const MarkGap = time.Millisecond
 //	}
 //
 // Between two archives there is a mark without contents, a millisecond behind the
-// end of the first.
+// end of the first. Archives of recorders that share hosts can overlap: their names are a
+// time and the name of the recorder. Each moment is then read from the archive that
+// began last. Another overlap is the error [pcp.ErrLogOverlap].
 type Scanner struct {
 	list   []*Archive
-	cur    int
+	parts  []overlap.Part // of the archives, nil before the first use
+	cur    int            // the current part
 	rd     *Reader
 	marked bool // the mark behind the archive was read
 	check  Checker
@@ -100,36 +104,63 @@ func (s *Scanner) Close() {
 	s.rd.Close()
 	s.rd = nil
 	if len(s.list) > 1 {
-		s.list[s.cur].CloseIdle()
+		s.archive().CloseIdle()
 	}
 }
 
 // Seek moves the scanner to the records not before a time, perhaps after a few
 // others.
 func (s *Scanner) Seek(to pcp.Timestamp) error {
-	s.choose(to)
-	return s.rd.Seek(to, Forward)
+	return s.rd.Seek(s.choose(to), Forward)
 }
 
 // SeekNear moves to the position of the index for a time, a bit before or after it,
 // as the C library's own tools for archives do (pmSetMode(3) alone).
 func (s *Scanner) SeekNear(to pcp.Timestamp) error {
-	s.choose(to)
-	err := s.rd.seekMode(to)
+	err := s.rd.seekMode(s.choose(to))
 	if err == nil {
 		s.rec.Volume, _ = s.rd.Position()
 	}
 	return err
 }
 
-// choose moves to the archive that contains a time.
-func (s *Scanner) choose(to pcp.Timestamp) {
+// choose moves to the part that contains a time. It returns the time, or the start of
+// the part if that is later.
+func (s *Scanner) choose(to pcp.Timestamp) pcp.Timestamp {
 	s.Close()
+	s.divide()
 	s.cur, s.marked = 0, false
-	for s.cur+1 < len(s.list) && s.list[s.cur+1].label.Start.Compare(to) < 0 {
+	for s.cur+1 < len(s.parts) && s.start(s.cur+1).Compare(to) < 0 {
 		s.cur++
 	}
-	s.rd = s.list[s.cur].NewReader()
+	s.rd = s.archive().NewReader()
+	if from := s.parts[s.cur].From; from.Compare(to) > 0 {
+		return from
+	}
+	return to
+}
+
+// divide finds the parts of the archives.
+func (s *Scanner) divide() {
+	if s.parts != nil {
+		return
+	}
+	all := make([]overlap.Archive, len(s.list))
+	for i, a := range s.list {
+		all[i] = overlap.Archive{Path: a.path, Start: a.label.Start, End: a.End}
+	}
+	s.parts = overlap.Parts(all)
+}
+
+// archive returns the current archive.
+func (s *Scanner) archive() *Archive { return s.list[s.parts[s.cur].Index] }
+
+// start returns the start of a part.
+func (s *Scanner) start(i int) pcp.Timestamp {
+	if p := &s.parts[i]; !p.From.IsZero() {
+		return p.From
+	}
+	return s.list[s.parts[i].Index].label.Start
 }
 
 // Position returns the volume and the offset of the last record, or the scanner's
@@ -154,11 +185,22 @@ func (s *Scanner) Records() iter.Seq2[*Record, error] {
 // Next returns the next record, valid until the next call; io.EOF at the end.
 func (s *Scanner) Next() (*Record, error) {
 	if s.rd == nil {
-		s.rd = s.list[s.cur].NewReader()
+		s.divide()
+		s.rd = s.archive().NewReader()
 	}
 	for {
-		body, err := s.rd.Step(Forward)
-		a := s.list[s.cur]
+		var body []byte
+		err := io.EOF
+		if !s.marked || s.parts[s.cur].To.IsZero() { // records behind the part are not read
+			body, err = s.rd.Step(Forward)
+		}
+		a, p := s.archive(), &s.parts[s.cur]
+		if err == nil && !p.Whole() {
+			var skip bool
+			if skip, err = outside(p, body, a.label.Version); skip {
+				continue
+			}
+		}
 		if err == nil {
 			rec := &s.rec
 			vol, off := s.rd.Position()
@@ -172,7 +214,7 @@ func (s *Scanner) Next() (*Record, error) {
 		if s.rd.v != nil {
 			s.rec.Volume = s.rd.v.number
 		}
-		if !errors.Is(err, io.EOF) || s.cur+1 == len(s.list) {
+		if !errors.Is(err, io.EOF) || s.cur+1 == len(s.parts) {
 			s.rest()
 			return nil, err
 		}
@@ -182,7 +224,11 @@ func (s *Scanner) Next() (*Record, error) {
 		}
 		if !s.marked {
 			s.marked = true
-			s.rec = Record{Time: end.Add(MarkGap), Version: a.label.Version, Volume: s.rec.Volume}
+			at := end.Add(MarkGap)
+			if !p.To.IsZero() {
+				at = p.To
+			}
+			s.rec = Record{Time: at, Version: a.label.Version, Volume: s.rec.Volume}
 			return &s.rec, nil
 		}
 		if err := s.nextArchive(end); err != nil {
@@ -200,15 +246,32 @@ func (s *Scanner) rest() {
 	s.check.rest()
 }
 
-// nextArchive moves to the start of the next archive.
+// outside reports whether a record is before the part of its archive that is read. Behind it, the
+// error is io.EOF.
+func outside(p *overlap.Part, body []byte, version int) (before bool, err error) {
+	var rec SetScanner
+	switch {
+	case !rec.Start(body, version):
+		return false, nil // the check of the record returns the error
+	case !p.To.IsZero() && rec.Time.Compare(p.To) >= 0:
+		return false, io.EOF
+	}
+	return rec.Time.Compare(p.From) < 0, nil
+}
+
+// nextArchive moves to the start of the next part, given the end of the current archive.
 func (s *Scanner) nextArchive(end pcp.Timestamp) error {
 	s.Close()
+	last, earlier := s.parts[s.cur], s.archive()
 	s.cur++
 	s.marked = false
-	a := s.list[s.cur]
+	a, p := s.archive(), &s.parts[s.cur]
 	s.rd = a.NewReader()
-	if end.Compare(a.label.Start) > 0 {
-		return fmt.Errorf("%s and %s: %w", s.list[s.cur-1].path, a.path, pcp.ErrLogOverlap)
+	switch {
+	case !p.From.IsZero():
+		return s.rd.Seek(p.From, Forward)
+	case last.To.IsZero() && end.Compare(a.label.Start) > 0:
+		return fmt.Errorf("%s and %s: %w", earlier.path, a.path, pcp.ErrLogOverlap)
 	}
 	return nil
 }

@@ -72,6 +72,27 @@ func read(t *testing.T, s *Set, mode Mode) (times, marks []float64) {
 	return times, marks
 }
 
+// scanAll returns the times of records with values, and of marks, not before a time, as a Scanner reads them.
+func scanAll(t *testing.T, s *Set, from float64) (times, marks []float64) {
+	t.Helper()
+	sc := archive.NewScanner(s.Archives()...)
+	defer sc.Close()
+	if from > 0 {
+		must(t, sc.Seek(at(from)))
+	}
+	for rec, err := range sc.Records() {
+		must(t, err)
+		switch sec := seconds(rec.Time, at(0)); {
+		case sec < from:
+		case len(rec.Sets) == 0:
+			marks = append(marks, sec)
+		default:
+			times = append(times, sec)
+		}
+	}
+	return times, marks
+}
+
 // TestOverlap reads random archives of recorders that share a host: each moment from the archive that began last.
 func TestOverlap(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, longtest.Seed(t)))
@@ -116,6 +137,16 @@ func TestOverlap(t *testing.T) {
 			got, marks[i] = read(t, s, mode)
 			if !slices.EqualFunc(got, want, near) {
 				t.Fatalf("mode %d: archives %+v: records at %v, want %v", mode, list(all), got, want)
+			}
+		}
+		// A Scanner reads the same records and marks, from any time on.
+		for _, from := range []float64{0, rnd.Float64() * 200} {
+			records, between := scanAll(t, s, from)
+			later := func(list []float64) []float64 {
+				return slices.DeleteFunc(slices.Clone(list), func(sec float64) bool { return sec < from })
+			}
+			if !slices.EqualFunc(records, later(want), near) || from == 0 && !slices.EqualFunc(between, marks[0], near) {
+				t.Fatalf("archives %+v: a scanner from %v reads %v and marks %v, want %v and %v", list(all), from, records, between, later(want), marks[0])
 			}
 		}
 		if len(marks[0]) != len(marks[1]) {
@@ -200,26 +231,5 @@ func interpolated(t *testing.T, s *Set, times, marks []float64) {
 			}
 		}
 		c.Close()
-	}
-}
-
-// TestRecorder checks which names are those of recorders that share hosts.
-func TestRecorder(t *testing.T) {
-	for name, want := range map[string]string{
-		"/a-b/20260101.00.10-r1": "r1", "20260101.00.10": "", "20260101.00.10-r-01-00": "r-01-00", "s3://b/h/20260101.00.10-r1": "r1",
-		"20260101": "no", "20260101.25.10-r1": "no", "a": "no", "20260101.00.10.31": "no",
-	} {
-		by, ok := recorder(name)
-		if !ok {
-			by = "no"
-		}
-		if by != want {
-			t.Errorf("%s: %q, want %q", name, by, want)
-		}
-	}
-	w := writer(t, filepath.Join(t.TempDir(), "a"), "h", 0, 3)
-	must(t, w.Close())
-	if got := parts(make([]*archive.Archive, 1)); len(got) != 1 {
-		t.Errorf("%v", got)
 	}
 }
