@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-pcp/pcp/internal/version"
 )
@@ -265,11 +266,11 @@ func plain(list []comment.Text) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-var roff = strings.NewReplacer(`\`, `\e`, `-`, `\-`, `"`, `\(dq`)
+var roff = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(`\`, `\e`, `-`, `\-`, `"`, `\(dq`) })
 
 // escape returns a line of text that roff prints as it is.
 func escape(line string) string {
-	line = roff.Replace(line)
+	line = roff().Replace(line)
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 		line = `\&` + line
 	}

@@ -217,7 +217,7 @@ func atRoot(t *testing.T) {
 	t.Chdir("../..")
 }
 
-// small returns a release of small files, with a program that is none, and its input.
+// small returns a release of small files, with a text in place of the program, and its input.
 func small(t *testing.T) (*release, input) {
 	t.Helper()
 	dir := t.TempDir()
