@@ -100,7 +100,7 @@ func (s *store) finish(ctx context.Context, b *bench, c *checked) (*stored, erro
 	for _, r := range b.list {
 		var failed error
 		sh, err := ship.New(ship.Config{Dir: s.dir, Event: func(host, text string, err error) {
-			if err != nil { // otherwise the comparison finds what is not stored
+			if err != nil { // otherwise the comparison finds the archives that are missing
 				failed = errors.Join(failed, fmt.Errorf("%s: %s: %w", host, text, err))
 			}
 		}})
