@@ -40,7 +40,7 @@ func TestInstall(t *testing.T) {
 		"lib/systemd/system/pcp-pmie.service", "lib/systemd/system/pcp-pmie-check.timer", "lib/systemd/system/pcp-pmie-daily.timer",
 		"lib/systemd/system/pcp-pmproxy.service",
 		"lib/systemd/user/pcp-up.service", "lib/sysusers.d/pcp.conf",
-		"share/doc/pcp/examples/capabilities/proc.conf", "share/doc/pcp/examples/pmcd.conf", "share/doc/pcp/examples/tls.conf", "share/doc/pcp/examples/pmproxy.conf",
+		"share/doc/pcp/examples/capabilities/proc.conf", "share/doc/pcp/examples/apparmor/pcp-pmcd", "share/doc/pcp/examples/selinux/pcpgo.te", "share/doc/pcp/examples/pmcd.conf", "share/doc/pcp/examples/tls.conf", "share/doc/pcp/examples/pmproxy.conf",
 	} {
 		b, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
@@ -120,7 +120,7 @@ func TestUnits(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "pcp"), []byte("#!/bin/sh\n"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"pmlogger_check", "pmlogger_daily", "pmie_check", "pmie_daily", "pmproxy"} {
+	for _, name := range []string{"pmlogger_check", "pmlogger_daily", "pmie_check", "pmie_daily", "pmproxy", "pmsignal"} {
 		if err := os.Symlink("pcp", filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

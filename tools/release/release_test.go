@@ -245,7 +245,7 @@ func small(t *testing.T) (*release, input) {
 		put(prefix+"/lib/systemd/system/pcp-pmcd.service", "[Unit]\n", 0o644)
 		put(prefix+"/lib/sysusers.d/pcp.conf", "u pcp -\n", 0o644)
 	}
-	for _, name := range []string{"pmcd.conf", "pmcd.options", "pmproxy.conf", "pmproxy.options", "pcp.conf", "pcp.env", "tls.conf"} {
+	for _, name := range []string{"pmcd.conf", "pmcd.options", "pmlogger.control", "pmproxy.conf", "pmproxy.options", "pcp.conf", "pcp.env", "tls.conf"} {
 		put("usr/share/doc/pcp/examples/"+name, "# "+name+"\n", 0o644)
 	}
 	put("program", "the program", 0o755)
@@ -359,6 +359,12 @@ func TestContents(t *testing.T) {
 			for line := range strings.Lines(output("dpkg-deb", "--contents", file)) {
 				fields := strings.Fields(line)
 				list = append(list, strings.TrimPrefix(fields[5], "."))
+			}
+			want.has = slices.Clone(want.has)
+			for i, f := range want.has { // postinst copies these
+				if name, ok := strings.CutPrefix(f, "/etc/pcp/"); ok {
+					want.has[i] = "/usr/share/pcp-go/etc/" + name
+				}
 			}
 			check(file, list, want)
 			if got := strings.Fields(output("dpkg-deb", "--field", file, "Package", "Version", "Architecture")); !slices.Equal(got, []string{"Package:", name, "Version:", "1.2.3-4", "Architecture:", "arm64"}) {

@@ -73,6 +73,7 @@ var floors = map[string]int{
 	"cmd/internal/interop":           9, // on everything, the real PCP too
 	"examples":                       6,
 	"packaging":                      6,
+	"packaging/chroottest":           6,
 	"internal/testing":               8,
 	"cmd/internal/testing":           8,
 	"internal/console":               1,
