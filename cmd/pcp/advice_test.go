@@ -25,6 +25,7 @@ import (
 // offline are commands that take a host or are called through pcp, but do not read from a
 // collector.
 var offline = map[string]string{
+	"doctor":   "reports it as a finding",
 	"find":     "looks for collectors",
 	"lc":       "speaks with pmlogger",
 	"time":     "moves other tools through time",
