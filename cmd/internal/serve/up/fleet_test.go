@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 )
 
-// TestFleet shows the recorders of --fleet to the user with the token, and to nobody else.
+// TestFleet shows the recorders of --fleet only to the user with the token.
 func TestFleet(t *testing.T) {
 	dir, shared := tempDir(t), t.TempDir()
 	store, err := share.OpenStore(shared, func(string) string { return "" })
