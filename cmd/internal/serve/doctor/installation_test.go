@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -124,6 +125,15 @@ func kill(g *stage, name string, sig syscall.Signal) (pid int) {
 		}
 		return false
 	})
+	if sig == syscall.SIGSTOP { // one thread gets the signal, and stops the others once it runs
+		await.Until(g.t, "all threads of the agent stop", func() bool {
+			threads, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
+			return err == nil && len(threads) > 0 && !slices.ContainsFunc(threads, func(path string) bool {
+				b, err := os.ReadFile(path)
+				return err == nil && !strings.Contains(string(b), ") T ")
+			})
+		})
+	}
 	return pid
 }
 
