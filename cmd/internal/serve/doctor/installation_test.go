@@ -39,6 +39,7 @@ func TestAgents(t *testing.T) {
 		{"agent.not-started", func(g *stage) { g.pmcd(bareConf + "bad 400 pipe binary /bin/false\n") }, "the agent bad", []string{"agent.ended"}},
 		{"agent.ended", func(g *stage) {
 			g.withSimple()
+			g.simpleAnswers()
 			kill(g, "pmdasimple", syscall.SIGKILL)
 			await.Until(g.t, "the collector notices", func() bool {
 				b, err := os.ReadFile(g.path("log/pmcd/pmcd.log"))
@@ -49,22 +50,19 @@ func TestAgents(t *testing.T) {
 			g.withSimple("notready")
 		}, "the agent simple does not answer", nil},
 		{"agent.protocol", func(g *stage) {
-			g.withSimple()
-			pid := kill(g, "pmdasimple", syscall.SIGSTOP)
-			g.t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // if the collector has not
-			c, err := pmapi.Dial(context.Background(), "unix:"+g.path("run/pmcd.socket"))
+			g.withSimpleAfter("(while [ ! -e " + g.path("damage") + " ]; do sleep 0.02; done; echo this is not a PDU) &\n")
+			c, ids := g.simpleAnswers()
+			status, err := c.LookupName(context.Background(), "pmcd.agent.status")
 			if err != nil {
 				g.t.Fatal(err)
 			}
-			defer c.Close()
-			ids, err := c.LookupName(context.Background(), "simple.numfetch")
-			if err != nil {
-				g.t.Fatal(err)
-			}
-			if _, err := c.Fetch(context.Background(), ids); err != nil { // the time limit is a second
-				g.t.Log(err)
-			}
-		}, "did not answer in time", nil},
+			g.write("damage", "")
+			await.Until(g.t, "the collector gives up the agent", func() bool {
+				_, _ = c.Fetch(context.Background(), ids)
+				res, err := c.Fetch(context.Background(), status)
+				return err == nil && slices.ContainsFunc(res.Sets[0].Values, func(v pcp.Value) bool { return v.Inst == 253 && v.Int32()&agentProtocol != 0 })
+			})
+		}, "broke the protocol", nil},
 		{"agent.fenced", func(g *stage) {
 			g.withSimple()
 			c, err := pmapi.Dial(context.Background(), "unix:"+g.path("run/pmcd.socket"))
@@ -82,6 +80,11 @@ func TestAgents(t *testing.T) {
 		}, "is fenced off", nil},
 		{"agent.configuration-missing", func(g *stage) {
 			g.pmcd(bareConf)
+			c, err := pmapi.Dial(context.Background(), "unix:"+g.path("run/pmcd.socket")) // it has read its configuration
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			c.Close()
 			if err := os.Remove(g.path("etc/pmcd/pmcd.conf")); err != nil {
 				g.t.Fatal(err)
 			}
@@ -99,8 +102,14 @@ func TestAgents(t *testing.T) {
 // withSimple runs a pmcd with the agent simple in a process.
 func (g *stage) withSimple(words ...string) {
 	g.t.Helper()
+	g.withSimpleAfter("", words...)
+}
+
+// withSimpleAfter is withSimple with commands that the agent's script runs first.
+func (g *stage) withSimpleAfter(commands string, words ...string) {
+	g.t.Helper()
 	g.vars["PMCD_RESTART_AGENTS"] = "0"
-	g.write("gone", "#!/bin/sh\nexec "+g.program()+" pmdasimple \"$@\"\n")
+	g.write("gone", "#!/bin/sh\n"+commands+"exec "+g.program()+" pmdasimple \"$@\"\n")
 	if err := os.Chmod(g.path("gone"), 0o755); err != nil {
 		g.t.Fatal(err)
 	}
@@ -108,8 +117,27 @@ func (g *stage) withSimple(words ...string) {
 	g.pmcd(bareConf+"simple 253 pipe binary "+strings.Join(words, " ")+" "+g.path("gone")+" -d 253 -l "+g.path("log/pmcd/simple.log")+"\n", "-t", "1")
 }
 
+// simpleAnswers waits until the agent simple answers, and returns a connection and the PMID of a metric.
+func (g *stage) simpleAnswers() (*pmapi.Context, []pcp.PMID) {
+	g.t.Helper()
+	c, err := pmapi.Dial(context.Background(), "unix:"+g.path("run/pmcd.socket"))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { c.Close() })
+	ids, err := c.LookupName(context.Background(), "simple.numfetch")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	await.Until(g.t, "the agent answers", func() bool {
+		res, err := c.Fetch(context.Background(), ids)
+		return err == nil && len(res.Sets) == 1 && res.Sets[0].Err == 0
+	})
+	return c, ids
+}
+
 // kill sends a signal to the agent of a stage, by its directory in the command line.
-func kill(g *stage, name string, sig syscall.Signal) (pid int) {
+func kill(g *stage, name string, sig syscall.Signal) {
 	g.t.Helper()
 	await.Until(g.t, "the agent runs", func() bool {
 		list, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -119,22 +147,12 @@ func kill(g *stage, name string, sig syscall.Signal) (pid int) {
 		for _, path := range list {
 			b, err := os.ReadFile(path)
 			if err == nil && strings.Contains(string(b), name+"\x00") && strings.Contains(string(b), g.dir+"/log/") {
-				pid, err = strconv.Atoi(filepath.Base(filepath.Dir(path)))
+				pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 				return err == nil && syscall.Kill(pid, sig) == nil
 			}
 		}
 		return false
 	})
-	if sig == syscall.SIGSTOP { // one thread gets the signal, and stops the others once it runs
-		await.Until(g.t, "all threads of the agent stop", func() bool {
-			threads, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
-			return err == nil && len(threads) > 0 && !slices.ContainsFunc(threads, func(path string) bool {
-				b, err := os.ReadFile(path)
-				return err == nil && !strings.Contains(string(b), ") T ")
-			})
-		})
-	}
-	return pid
 }
 
 // TestDirectories stages faults of directories and of files that ended processes left behind.
