@@ -15,6 +15,9 @@ PREFIX  ?= /usr/local
 BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv trace/bridge/oteltrace
 NESTED  := cmd/bench/mmv cmd/bench/openmetrics $(BRIDGES) cmd/internal/web/build cmd/pcp2arrow cmd/internal/prom/promtest cmd/internal/exchange/otlp/otlptest
 
+# The modules of our own tools, which do not require the library.
+TOOLS   := tools tools/kube
+
 .PHONY: release release-verify release-check help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
@@ -38,11 +41,11 @@ cover:              ## how much the tests cover of each tool, without the C impl
 modules:            ## fetch what building and testing needs, from servers that may be busy
 	@scripts/retry $(GO) list -deps -test $(ALL) >/dev/null
 	@for m in $(NESTED); do GOWORK=off scripts/retry $(GO) -C $$m list -deps -test ./... >/dev/null || exit; done
-	@GOWORK=off scripts/retry $(GO) -C tools list -deps -test ./... >/dev/null
+	@for m in $(TOOLS); do GOWORK=off scripts/retry $(GO) -C $$m list -deps -test ./... >/dev/null || exit; done
 
 unit: lint-quick
 	$(GO) run ./scripts/gotest -timeout=20m $(ALL)
-	@$(GO) build -o $(BIN)/gotest ./scripts/gotest && cd tools && GOWORK=off $(BIN)/gotest ./...
+	@$(GO) build -o $(BIN)/gotest ./scripts/gotest && for m in $(TOOLS); do (cd $$m && GOWORK=off $(BIN)/gotest ./...) || exit; done
 	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest ./... || exit; done
 
 test-race:          ## the packages with goroutines, under the race detector
@@ -62,7 +65,7 @@ lint: lint-quick    ## gofumpt and staticcheck too
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
 	$(TOOL) staticcheck ./...
 	GOWORK=off $(GO) -C cmd tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...
-	GOWORK=off $(GO) -C tools vet ./...
+	@for m in $(TOOLS); do GOWORK=off $(GO) -C $$m vet ./... || exit; done
 	GOWORK=off $(GO) -C tools tool staticcheck ./...
 	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m vet ./... || exit; done
 	@for m in $(BRIDGES); do GOWORK=off $(GO) -C $$m tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./... || exit; done
@@ -116,6 +119,10 @@ qa: build           ## the upstream QA suite's tests with our tools in place of 
 
 metrics:            ## docs/metrics, the pages about all metrics, of the tables of the agents
 	$(GO) run ./scripts/metrics
+
+.PHONY: kubernetes
+kubernetes:         ## packaging/kubernetes, plain manifests, of the Helm chart
+	GOWORK=off $(GO) -C tools/kube run . -root $(CURDIR)
 
 .PHONY: man3
 man3:               ## bin/man3, manual pages of the library, of its documentation
