@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/objects"
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 // Limits of an index.
@@ -28,7 +29,7 @@ const (
 )
 
 // Version is the version of the format.
-const Version = 1
+const Version = fileversion.ArchiveIndex
 
 // A Day is the index of a day.
 type Day struct {
@@ -81,7 +82,7 @@ func Days(begin, end time.Time) []string {
 // Decode decodes an index, and checks it.
 func Decode(b []byte) (*Day, error) {
 	var d Day
-	if err := json.Unmarshal(b, &d); err != nil {
+	if err := fileversion.Unmarshal(b, Version, &d); err != nil {
 		return nil, fmt.Errorf("index of archives: %w", err)
 	}
 	if err := d.check(); err != nil {
@@ -108,8 +109,8 @@ func goodName(name string) bool {
 }
 
 func (d *Day) check() error {
-	if d.Version < 1 || d.Version > Version {
-		return fmt.Errorf("version %d is not supported", d.Version)
+	if err := fileversion.Check(d.Version, Version); err != nil {
+		return err
 	}
 	if t, err := time.Parse(dayFormat, d.Day); err != nil || DayOf(t) != d.Day {
 		return fmt.Errorf("%.100q is not a day", d.Day)

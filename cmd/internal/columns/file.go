@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 // Suffix is the end of the names of files of columns.
@@ -27,6 +29,8 @@ const temporary = ".tmp"
 
 // Part of the file format; do not change.
 const (
+	magicName  = "PCPCOL" // before a digit, the version, and a newline
+	version    = fileversion.Columns
 	magic      = "PCPCOL1\n"
 	endMagic   = "PCPCOLE\n"
 	footerSize = 28
@@ -226,8 +230,11 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	if _, err := r.ReadAt(foot[:], size-footerSize); err != nil {
 		return nil, err
 	}
-	if string(head[:]) != magic || string(foot[20:]) != endMagic {
-		return nil, invalid("not a file of columns, or of another version")
+	if err := checkMagic(head[:]); err != nil {
+		return nil, err
+	}
+	if string(foot[20:]) != endMagic {
+		return nil, invalid("not a file of columns, or incomplete")
 	}
 	off, n := binary.LittleEndian.Uint64(foot[:]), binary.LittleEndian.Uint64(foot[8:])
 	if n > maxIndex || off < uint64(len(magic)) || off > uint64(size-footerSize) || n != uint64(size-footerSize)-off {
@@ -243,6 +250,32 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// checkMagic checks the start of a file.
+func checkMagic(head []byte) error {
+	digit, ok := bytes.CutPrefix(head, []byte(magicName))
+	if !ok || len(digit) != 2 || digit[0] < '1' || digit[0] > '9' || digit[1] != '\n' {
+		return invalid("not a file of columns")
+	}
+	return fileversion.Check(int(digit[0]-'0'), version)
+}
+
+// checkNewer returns an error if the file at path was made by a later release.
+func checkNewer(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, len(magic))
+	if _, err := io.ReadFull(f, head); err != nil {
+		return nil
+	}
+	if err := checkMagic(head); fileversion.IsNewer(err) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // readBlock reads a block, whose length is known to be within the file.

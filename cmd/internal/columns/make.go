@@ -30,10 +30,13 @@ const (
 )
 
 // Make makes the file of columns of an archive: at path, or beside the archive if path is "". The archive must not be written meanwhile.
-// An existing file is replaced. The error is ErrUnfit if the archive does not fit, or its own if it cannot be read.
+// An existing file is replaced, unless a later release made it. The error is ErrUnfit if the archive does not fit, or its own if it cannot be read.
 func Make(ctx context.Context, base, path string) (err error) {
 	if path == "" {
 		path = Path(base)
+	}
+	if err := checkNewer(path); err != nil {
+		return err
 	}
 	before, err := identity(base)
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 // A block is a part of a version of a file.
@@ -49,7 +51,17 @@ type cache struct {
 // headSize is the length of the head of a block on the disk: a magic number and the checksum of the data.
 const headSize = 8
 
-var magic = [4]byte{'P', 'C', 'P', 1}
+var magic = [4]byte{'P', 'C', 'P', blockVersion}
+
+// blockVersion is the version of the format of a block on the disk.
+const blockVersion = fileversion.CachedBlock
+
+// newer reports whether a file is a block of a later release. Such a file is neither used nor replaced.
+func newer(f *os.File) bool {
+	var head [len(magic)]byte
+	_, err := f.ReadAt(head[:], 0)
+	return err == nil && [3]byte(head[:]) == [3]byte(magic[:]) && head[3] > blockVersion
+}
 
 // checksum returns the checksum of the data of a block.
 func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
@@ -77,6 +89,9 @@ func (c *cache) get(b block, length int64) []byte {
 		return nil
 	}
 	defer f.Close()
+	if newer(f) {
+		return nil
+	}
 	st, err := f.Stat()
 	if err != nil || st.Size() != headSize+length {
 		os.Remove(path)
@@ -134,6 +149,13 @@ func (c *cache) put(b block, data []byte) {
 		return
 	}
 	path := c.path(b)
+	if f, err := os.Open(path); err == nil {
+		later := newer(f)
+		f.Close()
+		if later {
+			return
+		}
+	}
 	dir := filepath.Dir(path)
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return

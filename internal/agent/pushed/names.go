@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/fileversion"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -46,7 +47,8 @@ type line struct {
 }
 
 const (
-	namesFormat  = "pcp pushed names 1"
+	namesFormat  = "pcp pushed names" // before the version
+	namesVersion = fileversion.PushedNames
 	maxNamesFile = 256 << 20
 	maxNamesLine = 64 << 10
 )
@@ -122,7 +124,7 @@ func (t *Table) append(b []byte) []byte {
 		}
 		b = append(append(b, text...), '\n')
 	}
-	put(line{Format: namesFormat, Metrics: t.next, Senders: t.nextSender})
+	put(line{Format: fmt.Sprint(namesFormat, " ", namesVersion), Metrics: t.next, Senders: t.nextSender})
 	for _, s := range t.bySender {
 		put(line{Sender: &s.name, N: s.number})
 	}
@@ -156,7 +158,9 @@ func (t *Table) load() error {
 		return err
 	}
 	defer f.Close()
-	if err := t.read(io.LimitReader(f, maxNamesFile)); err != nil {
+	if err := t.read(io.LimitReader(f, maxNamesFile)); fileversion.IsNewer(err) {
+		return fmt.Errorf("%s: %w", t.cfg.File, err)
+	} else if err != nil {
 		return fmt.Errorf("%s: %w; without the file, metrics get new numbers", t.cfg.File, err)
 	}
 	return nil
@@ -186,13 +190,21 @@ func (t *Table) read(r io.Reader) error {
 func (t *Table) readLine(text []byte, first bool, senders map[int32]*sender, last **metric) error {
 	var l line
 	d := json.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&l); err != nil {
+	err := d.Decode(&l)
+	named := false
+	if first { // first of all, since the rest may have other types in a later version
+		var verr error
+		if named, verr = fileversion.CheckText(l.Format, namesFormat, namesVersion); verr != nil {
+			return verr
+		}
+	}
+	if err != nil {
 		return err
 	}
 	switch {
 	case first:
-		if l.Format != namesFormat || l.Metrics < 0 || l.Metrics > maxNumber || l.Senders < 0 {
-			return errors.New("not a file of names of this version")
+		if !named || l.Metrics < 0 || l.Metrics > maxNumber || l.Senders < 0 {
+			return errors.New("not a file of names")
 		}
 		t.next, t.nextSender = l.Metrics, l.Senders
 	case l.Sender != nil:

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/go-pcp/pcp/internal/fileversion"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -29,7 +30,8 @@ type line struct {
 }
 
 const (
-	namesFormat  = "pcp statsd names 1"
+	namesFormat  = "pcp statsd names" // before the version
+	namesVersion = fileversion.StatsdNames
 	maxNamesFile = 256 << 20
 	maxNamesLine = 64 << 10
 )
@@ -43,7 +45,7 @@ func (t *table) appendNames(b []byte) []byte {
 		}
 		b = append(append(b, text...), '\n')
 	}
-	put(line{Format: namesFormat, Next: t.next})
+	put(line{Format: fmt.Sprint(namesFormat, " ", namesVersion), Next: t.next})
 	for n := range t.next {
 		m := t.byNumber[n]
 		if m == nil {
@@ -80,14 +82,22 @@ func (t *table) readNames(r io.Reader) error {
 
 func (t *table) readLine(text []byte, first bool, last **metric) error {
 	var l line
-	if err := json.Unmarshal(text, &l); err != nil {
+	err := json.Unmarshal(text, &l)
+	named := false
+	if first { // first of all, since the rest may have other types in a later version
+		var verr error
+		if named, verr = fileversion.CheckText(l.Format, namesFormat, namesVersion); verr != nil {
+			return verr
+		}
+	}
+	if err != nil {
 		return err
 	}
 	m := *last
 	switch {
 	case first:
-		if l.Format != namesFormat || l.Next < 0 || l.Next > maxNumber {
-			return errors.New("not a file of names of this version")
+		if !named || l.Next < 0 || l.Next > maxNumber {
+			return errors.New("not a file of names")
 		}
 		t.next = l.Next
 	case l.Metric != "":
@@ -128,7 +138,9 @@ func (t *table) load(path string) error {
 		return err
 	}
 	defer f.Close()
-	if err := t.readNames(io.LimitReader(f, maxNamesFile)); err != nil {
+	if err := t.readNames(io.LimitReader(f, maxNamesFile)); fileversion.IsNewer(err) {
+		return fmt.Errorf("%s: %w", path, err)
+	} else if err != nil {
 		return fmt.Errorf("%s: %w; without the file, metrics get new numbers", path, err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
+	"github.com/go-pcp/pcp/internal/fileversion"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -32,7 +33,7 @@ type State struct {
 }
 
 const (
-	stateVersion = 1
+	stateVersion = fileversion.AlertState
 	maxState     = 64 << 20 // bytes of a file
 	maxShown     = 10000    // alerts in it
 	// stateEvery is the interval at which values in the file are updated. The beginning and the end of
@@ -216,11 +217,11 @@ func readState(path string) (State, error) {
 // decodeState reads the bytes of a file.
 func decodeState(b []byte) (State, error) {
 	var s State
-	if err := json.Unmarshal(b, &s); err != nil {
+	if err := fileversion.Unmarshal(b, stateVersion, &s); err != nil {
 		return State{}, err
 	}
-	if s.Version != stateVersion {
-		return State{}, fmt.Errorf("version %d is not supported", s.Version)
+	if err := fileversion.Check(s.Version, stateVersion); err != nil {
+		return State{}, err
 	}
 	for i := range s.Alerts {
 		if err := s.Alerts[i].check(); err != nil {

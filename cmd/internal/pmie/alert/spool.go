@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 // Limits of a spool, besides a receiver's Queue.
@@ -60,7 +62,7 @@ type entry struct {
 	unsaved bool      // its file is out of date
 }
 
-const entryVersion = 1
+const entryVersion = fileversion.AlertSpool
 
 // over reports whether the alert is not firing any more.
 func (e *entry) over() bool { return e.Alert.Status == Resolved }
@@ -95,11 +97,11 @@ func decodeEntry(b []byte) (*entry, error) {
 		return nil, fmt.Errorf("%d bytes: %w", len(b), ErrTooLong)
 	}
 	e := &entry{size: len(b)}
-	if err := json.Unmarshal(b, e); err != nil {
+	if err := fileversion.Unmarshal(b, entryVersion, e); err != nil {
 		return nil, err
 	}
-	if e.Version != entryVersion {
-		return nil, fmt.Errorf("version %d is not supported", e.Version)
+	if err := fileversion.Check(e.Version, entryVersion); err != nil {
+		return nil, err
 	}
 	if err := e.Alert.check(); err != nil {
 		return nil, err
@@ -149,6 +151,8 @@ type spool struct {
 	root *os.Root
 	size int
 	fail func() error // of a test: an error of writing
+	// newer has the identifiers of alerts whose files a later release wrote. These stay as they are, and the alerts are in memory only.
+	newer map[string]bool
 }
 
 const (
@@ -167,7 +171,7 @@ func openSpool(dir string, limit int, log *slog.Logger) (*spool, []*entry, error
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &spool{root: root}
+	s := &spool{root: root, newer: make(map[string]bool)}
 	list, err := s.read(limit, log)
 	if err != nil {
 		root.Close()
@@ -208,6 +212,10 @@ func (s *spool) read(limit int, log *slog.Logger) ([]*entry, error) {
 		}
 		if err != nil {
 			log.Warn("an alert in the spool cannot be read", "file", s.root.Name()+"/"+name, "error", err)
+			if fileversion.IsNewer(err) {
+				s.newer[id] = true
+				continue
+			}
 			s.root.Rename(name, name+spoiled)
 			continue
 		}
@@ -268,6 +276,9 @@ func (s *spool) load(name string) (*entry, error) {
 
 // save writes an entry's file durably and completely, also if the machine crashes.
 func (s *spool) save(e *entry) (err error) {
+	if s.newer[e.Alert.ID] {
+		return nil
+	}
 	b, err := e.encode()
 	if err != nil {
 		return err
@@ -312,6 +323,9 @@ func (s *spool) sync() error {
 }
 
 func (s *spool) remove(e *entry) error {
+	if s.newer[e.Alert.ID] {
+		return nil
+	}
 	s.size -= e.size
 	e.size = 0
 	return s.root.Remove(e.Alert.ID + suffix)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fileversion"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -32,7 +33,7 @@ type doneFile struct {
 
 const (
 	doneName    = ".pushed"
-	doneVersion = 1
+	doneVersion = fileversion.Pushed
 	maxDone     = 4 << 20 // bytes
 )
 
@@ -41,11 +42,11 @@ func parseDone(b []byte) ([]finished, error) {
 		return nil, fmt.Errorf("larger than %d bytes", maxDone)
 	}
 	var f doneFile
-	if err := json.Unmarshal(b, &f); err != nil {
+	if err := fileversion.Unmarshal(b, doneVersion, &f); err != nil {
 		return nil, err
 	}
-	if f.Version != doneVersion {
-		return nil, fmt.Errorf("version %d, want %d", f.Version, doneVersion)
+	if err := fileversion.Check(f.Version, doneVersion); err != nil {
+		return nil, err
 	}
 	for _, d := range f.Archives {
 		if d.Archive == "" || d.Archive != filepath.Base(d.Archive) || strings.HasPrefix(d.Archive, ".") {
@@ -72,6 +73,7 @@ func (s *Sender) load() error {
 	}
 	list, err := parseDone(b)
 	if err != nil {
+		s.newer = fileversion.IsNewer(err)
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	for _, d := range list {
@@ -82,8 +84,11 @@ func (s *Sender) load() error {
 	return nil
 }
 
-// save replaces the file.
+// save replaces the file, unless a later release wrote it: then the receivers are asked again by the next Sender.
 func (s *Sender) save() error {
+	if s.newer {
+		return nil
+	}
 	f := doneFile{Version: doneVersion, Archives: []finished{}}
 	for _, name := range slices.Sorted(maps.Keys(s.done)) {
 		f.Archives = append(f.Archives, s.done[name])

@@ -53,6 +53,7 @@ type Sender struct {
 	seen    map[string]bool   // archives that are not finished
 	refused map[string]string // by receivers, with the message
 	skipped map[string]string // that cannot be read, with the error
+	newer   bool              // a later release wrote the file of done
 
 	mu     sync.Mutex
 	status Status

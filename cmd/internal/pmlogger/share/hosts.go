@@ -85,7 +85,7 @@ type Registration struct {
 	Event func(err error)
 }
 
-// A registrant is the contents of a registration. Readers need only its name.
+// A registrant is the contents of a registration. Readers need only its name, so it has no version.
 type registrant struct {
 	Address string `json:"address"`
 	Process string `json:"process"`

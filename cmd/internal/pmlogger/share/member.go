@@ -73,7 +73,8 @@ type lease struct {
 	empty   bool
 }
 
-// A holder is the contents of a lease.
+// A holder is the contents of a lease. Other recorders look only at its age and whether it is empty, and a lease that has expired is void
+// whatever it contains, so it has no version.
 type holder struct {
 	ID      string `json:"recorder"`
 	Process string `json:"process"`

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-pcp/pcp/cmd/internal/objects"
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 // StatusEvery is the interval at which a recorder writes its status.
@@ -21,6 +22,9 @@ const StatusEvery = 10 * time.Second
 
 // stale is the age, compared with the newest one, from which a status is that of a recorder that is gone.
 const stale = 3*StatusEvery + Expire
+
+// statusFormat is the version of the format of a status.
+const statusFormat = fileversion.RecorderStatus
 
 // Limits of statuses.
 const (
@@ -32,6 +36,7 @@ const (
 
 // A Status is the status of a recorder and of its hosts.
 type Status struct {
+	Format  int       `json:"format,omitempty"` // in a store: the version of the format
 	ID      string    `json:"recorder"`
 	Time    time.Time `json:"time"`  // when it was written, by the recorder's clock
 	Start   time.Time `json:"start"` // of the recorder
@@ -84,6 +89,7 @@ func WriteStatus(ctx context.Context, store Store, s *Status) error {
 // encode returns the status in at most size bytes.
 func (s *Status) encode(size int) ([]byte, error) {
 	w := *s
+	w.Format = statusFormat
 	w.Hosts = slices.Clone(s.Hosts)
 	for i := range w.Hosts {
 		h := &w.Hosts[i]
@@ -211,9 +217,19 @@ func decodeStatus(data []byte, id string) (*Status, error) {
 		return nil, fmt.Errorf("it has %d bytes, more than %d", len(data), maxStatus)
 	}
 	var s Status
-	if err := json.Unmarshal(data, &s); err != nil {
+	err := json.Unmarshal(data, &s)
+	var head struct {
+		Format int `json:"format"`
+	}
+	if json.Unmarshal(data, &head) == nil {
+		if err := fileversion.Check(cmp.Or(head.Format, 1), statusFormat); err != nil {
+			return nil, err
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
+	s.Format = 0
 	if s.ID != id {
 		return nil, fmt.Errorf("it is that of recorder %.80q", s.ID)
 	}

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,7 @@ func TestDecodeStatus(t *testing.T) {
 		``:                               "unexpected end",
 		`[]`:                             "cannot unmarshal",
 		`{"recorder":"b"}`:               "that of recorder",
+		`{"format":2,"recorder":{}}`:     "the file has version 2, and this release reads versions up to 1",
 		`{"recorder":"a","listed":-1}`:   "negative",
 		`{"recorder":"a","moved":-1}`:    "negative",
 		`{"recorder":"a","hosts":[{}]}`:  "no name",
@@ -117,6 +119,19 @@ func TestDecodeStatus(t *testing.T) {
 	} {
 		if s, err := decodeStatus([]byte(data), "a"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v, %v, want %q", data, s, err, want)
+		}
+	}
+}
+
+// TestFormat reads a status with a version, and one without, as the first releases wrote it.
+func TestFormat(t *testing.T) {
+	b, err := sample("a").encode(maxStatus)
+	if err != nil || !bytes.Contains(b, []byte(`"format":1`)) {
+		t.Fatalf("%s, %v", b, err)
+	}
+	for _, data := range [][]byte{b, bytes.Replace(b, []byte(`"format":1,`), nil, 1)} {
+		if s, err := decodeStatus(data, "a"); err != nil || s.ID != "a" {
+			t.Errorf("%s: %+v, %v", data, s, err)
 		}
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 // Limits of saved alerts.
 const (
 	MaxSaved     = 64 << 20 // bytes
-	savedVersion = 1
+	savedVersion = fileversion.SavedAlerts
 	// restorable is how old saved alerts may be, as in Prometheus.
 	restorable = time.Hour
 	// grace is how long a restored alert stays without a value: ranges need some samples after a restart.
@@ -63,11 +65,11 @@ func (e *Engine) Restore(text []byte) error {
 	if len(text) > MaxSaved {
 		return fmt.Errorf("more than %d bytes", MaxSaved)
 	}
-	if err := json.Unmarshal(text, &all); err != nil {
+	if err := fileversion.Unmarshal(text, savedVersion, &all); err != nil {
 		return err
 	}
-	if all.Version != savedVersion {
-		return fmt.Errorf("version %d is not supported", all.Version)
+	if err := fileversion.Check(all.Version, savedVersion); err != nil {
+		return err
 	}
 	now := e.cfg.Now()
 	if age := now.Sub(all.Time); age > restorable || age < 0 {

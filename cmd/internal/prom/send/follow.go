@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 const (
@@ -93,7 +94,11 @@ type ack struct {
 
 // run sends until ctx is done, or everything is sent after drain.
 func (s *stream) run(ctx context.Context) error {
-	if err := s.load(); err != nil {
+	err := s.load()
+	if fileversion.IsNewer(err) {
+		s.n.event(s.name+": nothing is sent", err)
+		return err
+	} else if err != nil {
 		s.n.event(s.name+": the position is not known", err)
 	}
 	for {
@@ -116,6 +121,9 @@ func (s *stream) run(ctx context.Context) error {
 // load reads the state. Without one, only archives that are being written, or begin later, are sent.
 func (s *stream) load() error {
 	st, ok, err := readState(s.path)
+	if fileversion.IsNewer(err) {
+		return err
+	}
 	s.quiet, s.checked = time.Now().Add(s.settle), time.Now()
 	if ok {
 		s.at, s.careful, s.doubt, s.began = st.Safe, st.At, true, true

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 // A place is a time in the archives of a directory.
@@ -44,7 +45,7 @@ type state struct {
 }
 
 const (
-	stateVersion = 1
+	stateVersion = fileversion.SendPosition
 	maxState     = 64 << 10
 )
 
@@ -67,11 +68,11 @@ func parseState(b []byte) (s state, err error) {
 	if len(b) > maxState {
 		return s, fmt.Errorf("larger than %d bytes", maxState)
 	}
-	if err := json.Unmarshal(b, &s); err != nil {
+	if err := fileversion.Unmarshal(b, stateVersion, &s); err != nil {
 		return state{}, err
 	}
-	if s.Version != stateVersion {
-		return state{}, fmt.Errorf("version %d, want %d", s.Version, stateVersion)
+	if err := fileversion.Check(s.Version, stateVersion); err != nil {
+		return state{}, err
 	}
 	for _, p := range []place{s.At, s.Safe} {
 		if p.Base != "" && p.Base != filepath.Base(p.Base) || strings.HasPrefix(p.Base, ".") {

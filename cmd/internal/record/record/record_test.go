@@ -94,30 +94,39 @@ func TestMistakes(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	newer := filepath.Join(dir, "newer", statusName)
+	const text = `{"version":2,"pid":1,"hosts":{}}`
+	if err := errors.Join(os.Mkdir(filepath.Dir(newer), 0o700), os.WriteFile(newer, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	for args, want := range map[string]string{
-		"--control c -f hosts":         "cannot be combined with -f or hosts",
-		"--control c alpha":            "cannot be combined with -f or hosts",
-		"-f hosts alpha":               "add others to it",
-		"--status alpha":               "--status shows all hosts",
-		"--keep-days many":             "needs a number of days",
-		"--keep-days 100001":           "needs a number of days",
-		"--max-size 0":                 "needs a size",
-		"-t 1usec":                     "-t needs an interval",
-		"-f " + dir + "/nosuch":        "No such file",
-		"-c " + dir + "/nosuch":        "No such file",
-		"--control " + dir + "/no":     dir + "/no: cannot read control file",
-		"-c " + dir:                    "it is a directory",
-		"-c /dev/zero":                 "it is not a regular file",
-		"-c " + dir + "/pipe":          "it is not a regular file",
-		"-f " + dir:                    "it is a directory, and not a list",
-		"../x":                         "a path is not the name of a host",
-		"..":                           "it is not the name of a host",
-		"--status -d " + dir + "/pipe": dir + "/pipe/record.status: Not a directory",
-		"--status -d " + dir + "/a":    "nothing is recorded to " + dir + "/a now",
+		"--status -d " + dir + "/newer": newer + ": the file has version 2, and this release reads versions up to 1: install",
+		"--control c -f hosts":          "cannot be combined with -f or hosts",
+		"--control c alpha":             "cannot be combined with -f or hosts",
+		"-f hosts alpha":                "add others to it",
+		"--status alpha":                "--status shows all hosts",
+		"--keep-days many":              "needs a number of days",
+		"--keep-days 100001":            "needs a number of days",
+		"--max-size 0":                  "needs a size",
+		"-t 1usec":                      "-t needs an interval",
+		"-f " + dir + "/nosuch":         "No such file",
+		"-c " + dir + "/nosuch":         "No such file",
+		"--control " + dir + "/no":      dir + "/no: cannot read control file",
+		"-c " + dir:                     "it is a directory",
+		"-c /dev/zero":                  "it is not a regular file",
+		"-c " + dir + "/pipe":           "it is not a regular file",
+		"-f " + dir:                     "it is a directory, and not a list",
+		"../x":                          "a path is not the name of a host",
+		"..":                            "it is not the name of a host",
+		"--status -d " + dir + "/pipe":  dir + "/pipe/record.status: Not a directory",
+		"--status -d " + dir + "/a":     "nothing is recorded to " + dir + "/a now",
 	} {
 		if status, text := call(t, dir, strings.Fields(args)...); status != 1 || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
 			t.Errorf("%s: status %d: %s, want %q", args, status, text, want)
 		}
+	}
+	if b, err := os.ReadFile(newer); err != nil || string(b) != text {
+		t.Errorf("the status of a later release is now %s, %v", b, err)
 	}
 	o := &settings{}
 	for long, arg := range map[string]string{"keep-days": "14", "max-size": "2gb", "interval": "10sec"} {

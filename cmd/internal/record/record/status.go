@@ -21,6 +21,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/sending"
 	"github.com/go-pcp/pcp/cmd/internal/tool/shipping"
+	"github.com/go-pcp/pcp/internal/fileversion"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -32,6 +33,9 @@ const (
 
 // statusEvery is the interval at which the status is written.
 const statusEvery = 5 * time.Second
+
+// stateVersion is the version of the format of a status file.
+const stateVersion = fileversion.RecordStatus
 
 // maxStatus is the maximum size of a status file.
 const maxStatus = 256 << 20
@@ -54,9 +58,10 @@ func lockDir(dir string) (*os.File, error) {
 
 // A state is the file with the status of hosts.
 type state struct {
-	PID   int          `json:"pid"`
-	Time  time.Time    `json:"time"`
-	Hosts []share.Host `json:"hosts"`
+	Version int          `json:"version,omitempty"` // stateVersion, 1 if it is not there
+	PID     int          `json:"pid"`
+	Time    time.Time    `json:"time"`
+	Hosts   []share.Host `json:"hosts"`
 	// Moved is the number of hosts that are not recorded here any more, and whose archives are not all sent and stored.
 	Moved int `json:"moved,omitempty"`
 
@@ -102,7 +107,7 @@ func (set *settings) keepStatus(h *hosts, out *send.Recorder, shipper *ship.Ship
 }
 
 func writeStatus(path string, list []fleet.Status, moved int, remote []send.Status, stored []ship.Status) error {
-	s := state{PID: os.Getpid(), Time: time.Now(), Hosts: hostStatus(list), Moved: moved, RemoteWrite: remote, Ship: stored}
+	s := state{Version: stateVersion, PID: os.Getpid(), Time: time.Now(), Hosts: hostStatus(list), Moved: moved, RemoteWrite: remote, Ship: stored}
 	b, err := json.Marshal(&s)
 	if err != nil {
 		return err
@@ -146,7 +151,7 @@ func (set *settings) showStatus(env *cli.Env) int {
 	}
 	var s state
 	if err == nil {
-		err = json.Unmarshal(b, &s)
+		err = fileversion.Unmarshal(b, stateVersion, &s)
 	}
 	if err != nil {
 		var pe *fs.PathError
@@ -156,6 +161,7 @@ func (set *settings) showStatus(env *cli.Env) int {
 		return env.Fatalf("%s: %s", path, cli.ErrText(err))
 	}
 	if set.json {
+		s.Version = 0 // of the file
 		return printJSON(env, &s)
 	}
 	now := time.Now()

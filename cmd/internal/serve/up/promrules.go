@@ -17,12 +17,14 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie/deliver"
 	promrules "github.com/go-pcp/pcp/cmd/internal/prom/rules"
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
+	"github.com/go-pcp/pcp/internal/fileversion"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
 // promRules evaluates rules of Prometheus over the archives of this host and its collector.
 type promRules struct {
 	engine *promrules.Engine
+	newer  bool // a later release saved the alerts
 
 	mu    sync.Mutex
 	files []*promrules.File
@@ -97,13 +99,18 @@ func (p *promRules) restore(path string) {
 			err = p.engine.Restore(text)
 		}
 	}
-	if err != nil {
+	if p.newer = fileversion.IsNewer(err); p.newer {
+		p.r.log.Warn("alerts of the last run are not continued, and those of this one are not saved", "file", path, "err", err)
+	} else if err != nil {
 		p.r.log.Warn("alerts of the last run are forgotten", "file", path, "err", err)
 	}
 }
 
 // save writes the alerts for the next run.
 func (p *promRules) save(path string) {
+	if p.newer {
+		return
+	}
 	text, err := p.engine.Save()
 	if err == nil {
 		err = safefile.ReplaceBytes(path, text, safefile.Replacement{Mode: 0o600, Uid: -1, Gid: -1})

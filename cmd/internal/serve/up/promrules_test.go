@@ -164,6 +164,17 @@ func TestPromRules(t *testing.T) {
 	if r := p.engine.Groups()[0].Rules[2]; r.Name != "Late" || len(r.Alerts) != 1 || log.Len() > 0 {
 		t.Errorf("restored %+v, the log: %s", r, &log)
 	}
+	// Alerts that a later release has saved stay.
+	newer := filepath.Join(home, "newer.json")
+	const text = `{"version":2,"alerts":{}}`
+	if err := os.WriteFile(newer, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.restore(newer)
+	p.save(newer)
+	if b, err := os.ReadFile(newer); err != nil || string(b) != text || !strings.Contains(log.String(), "the file has version 2, and this release reads versions up to 1") {
+		t.Errorf("%s, %v, the log: %s", b, err, &log)
+	}
 }
 
 // TestPromRulesReload reads files again, of which one has become wrong.

@@ -113,6 +113,7 @@ var floors = map[string]int{
 	"internal/hashorder":                  0,
 	"internal/pacing":                     0,
 	"internal/debugname":                  0, // names
+	"internal/fileversion":                0,
 	"internal/safefile":                   0,
 	"internal/timezone":                   0,
 	"internal/hostlabels":                 1,

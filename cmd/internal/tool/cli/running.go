@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/go-pcp/pcp/internal/fileversion"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -27,6 +28,7 @@ func (e *Env) StateDir() (string, error) {
 
 // A Running is a collector that "pcp up" has started and that serves clients.
 type Running struct {
+	Version   int      `json:"version,omitempty"` // of a file, 1 if it is not there
 	PID       int      `json:"pid"`
 	Socket    string   `json:"socket"`
 	Addresses []string `json:"addresses"`       // "127.0.0.1:44321"
@@ -94,7 +96,9 @@ func (e *Env) Announce(r *Running) (remove func(), err error) {
 		return nil, err
 	}
 	e.collectors(true)
-	b, err := json.Marshal(r)
+	file := *r
+	file.Version = fileversion.Announcement
+	b, err := json.Marshal(&file)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +133,13 @@ func (e *Env) collectors(clean bool) []Running {
 		}
 		b, err := os.ReadFile(path)
 		var r Running
-		if err == nil && json.Unmarshal(b, &r) == nil && r.alive() {
+		if err == nil {
+			err = fileversion.Unmarshal(b, fileversion.Announcement, &r)
+		}
+		if err == nil && r.alive() {
+			r.Version = 0
 			list = append(list, r)
-		} else if clean && err == nil {
+		} else if clean && !fileversion.IsNewer(err) {
 			os.Remove(path)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 // errDamaged is the error of an invalid record in the index. The index is then rebuilt.
@@ -33,7 +34,7 @@ var errDamaged = errors.New("the index of series is damaged")
 //	setdom set, source, instance domain
 //	expr   identifier                            sequence, query, descriptor
 //	exprs  sequence                              identifier
-const indexVersion = 1
+const indexVersion = fileversion.SeriesIndex
 
 // buckets lists the names of all buckets.
 var buckets = [...]string{

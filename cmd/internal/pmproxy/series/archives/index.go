@@ -21,6 +21,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/catalog"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+	"github.com/go-pcp/pcp/internal/fileversion"
 )
 
 // Limits of the index.
@@ -44,6 +45,10 @@ func openIndex(path string) (x *index, fresh bool, err error) {
 	x, err = tryIndex(path)
 	if err == nil {
 		return x, false, nil
+	}
+	if fileversion.IsNewer(err) { // it stays, and this release has one of its own
+		ext := filepath.Ext(path)
+		return openIndex(fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ext), indexVersion, ext))
 	}
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, false, fmt.Errorf("%s is used by another process", path)
@@ -77,7 +82,11 @@ func tryIndex(path string) (x *index, err error) {
 	x = &index{db, path}
 	if statErr == nil && before.Size() > 0 {
 		err = x.view(func(tx *tx) error {
-			if v := tx.get("info", []byte("version")); len(v) != 1 || v[0] != indexVersion {
+			v := tx.get("info", []byte("version"))
+			if len(v) == 1 && v[0] > indexVersion {
+				return fmt.Errorf("%s: %w", path, fileversion.Check(int(v[0]), indexVersion))
+			}
+			if len(v) != 1 || v[0] != indexVersion {
 				return fmt.Errorf("%s: another version", path)
 			}
 			return nil
