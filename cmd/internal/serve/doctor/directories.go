@@ -28,6 +28,7 @@ func directoryFaults() []kind {
 		{"state.open", warning, "Other users may read the state directory of \"pcp up\".", "Recordings show them processes and their arguments."},
 		{"state.token", fault, "Other users may read the token of the page.", "They have your rights on the page."},
 		{"state.owner", fault, "A file in the state directory of \"pcp up\" belongs to another user.", "\"pcp up\" cannot write it. This happens after it has run once with sudo."},
+		{"state.version", fault, "A later release wrote a file.", "This release neither uses nor changes it, and begins without its contents."},
 		{"leftover.pid", warning, "A process ID file names a process that has ended.", "Start scripts may take another process for the daemon."},
 		{"leftover.socket", warning, "No process serves a socket.", "Programs that try it first lose time, and a daemon may fail to start."},
 		{"leftover.lock", warning, "A lock file in a directory of archives is old.", "The nightly maintenance waits for it."},
@@ -40,6 +41,7 @@ func directoryChecks() []check {
 	return []check{
 		{"the directories of daemons", false, false, checkDirectories},
 		{"the state directory", false, false, checkState},
+		{"the versions of files", false, false, checkVersions},
 		{"files of ended processes", false, true, checkLeftovers},
 	}
 }

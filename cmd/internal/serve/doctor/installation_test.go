@@ -168,6 +168,7 @@ func TestDirectories(t *testing.T) {
 		{"state.open", func(g *stage) { g.up("--no-record", "--no-web"); chmod(g, "state/pcp", 0o755) }, "0755", nil},
 		{"state.token", func(g *stage) { g.up("--no-record"); chmod(g, "state/pcp/page-token", 0o644) }, "0644", nil},
 		{"state.owner", func(g *stage) { g.up("--no-record"); chown(g, "state/pcp/pmcd.log", 12345) }, "12345", nil},
+		{"state.version", func(g *stage) { g.write("log/pmlogger/web1/.pushed", `{"version":2,"archives":{}}`) }, "web1/.pushed: the file has version 2, and this release reads versions up to 1", nil},
 		{"leftover.pid", func(g *stage) { g.write("run/pmcd.pid", dead(g)+"\n") }, "is not a pmcd", nil},
 		{"leftover.socket", func(g *stage) {
 			ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: g.path("run/pmlogger.1.socket")})

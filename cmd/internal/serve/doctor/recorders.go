@@ -3,7 +3,6 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/ship"
 	"github.com/go-pcp/pcp/cmd/internal/prom/send"
+	"github.com/go-pcp/pcp/internal/fileversion"
 	"github.com/go-pcp/pcp/internal/processes"
 )
 
@@ -71,7 +71,7 @@ type recorderStatus struct {
 // hostsOf returns the hosts in the status of a recorder that runs.
 func hostsOf(path string) []share.Host {
 	var st recorderStatus
-	if b, err := readSmall(path); err != nil || json.Unmarshal(b, &st) != nil || !processes.Exists(st.PID) {
+	if b, err := readSmall(path); err != nil || fileversion.Unmarshal(b, fileversion.RecordStatus, &st) != nil || !processes.Exists(st.PID) {
 		return nil
 	}
 	return st.Hosts
@@ -98,7 +98,10 @@ func checkStatus(_ context.Context, s *site) []finding {
 		b, err := readSmall(path)
 		var st recorderStatus
 		if err == nil {
-			err = json.Unmarshal(b, &st)
+			err = fileversion.Unmarshal(b, fileversion.RecordStatus, &st)
+		}
+		if fileversion.IsNewer(err) {
+			continue // see checkVersions
 		}
 		if err != nil {
 			list = append(list, finding{id: "recorder.status", subject: path, text: fmt.Sprintf("%s: %v", path, err), command: again + " --status"})

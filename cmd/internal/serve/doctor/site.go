@@ -3,7 +3,6 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/fileversion"
 	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -138,7 +138,11 @@ func (s *site) readUps() []up {
 			continue
 		}
 		u := up{file: path}
-		if json.Unmarshal(b, &u.Running) == nil && processes.Exists(u.PID) {
+		err = fileversion.Unmarshal(b, fileversion.Announcement, &u.Running)
+		if fileversion.IsNewer(err) {
+			continue // see checkVersions
+		}
+		if err == nil && processes.Exists(u.PID) {
 			u.args = s.arguments(u.PID)
 			u.alive = slices.Contains(u.args, "up")
 		}
