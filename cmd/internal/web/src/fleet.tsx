@@ -190,7 +190,7 @@ function Hosts(props: { all: All; rows: number[]; times: { window?: string; end?
     measure();
     return () => o.disconnect();
   }, []);
-  const scroll = () => setTop(Math.floor(Math.max(0, box.current!.scrollTop) / rowHeight / stride) * stride);
+  const scroll = () => box.current && setTop(Math.floor(Math.max(0, box.current.scrollTop) / rowHeight / stride) * stride);
   const from = Math.max(0, Math.min(top, rows.length - seen) - spare);
   const to = Math.min(rows.length, top + seen + spare);
 

@@ -227,7 +227,7 @@ export function HeatMap(props: { all: Fleet; rows: number[]; times: { window?: s
         tabIndex={0}
         role="group"
         aria-label={`Heat map of ${title}, ${rows.length} hosts: arrow keys move, Enter opens the host`}
-        onScroll={() => setY0(box.current!.scrollTop)}
+        onScroll={() => box.current && setY0(box.current.scrollTop)}
         onPointerMove={(e) => setAt(find(e))}
         onPointerLeave={() => setAt((a) => (a?.keys ? a : null))}
         onBlur={() => setAt(null)}
