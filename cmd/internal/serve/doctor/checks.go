@@ -53,21 +53,27 @@ func (s *site) examine(ctx context.Context, quiet bool) []finding {
 		if s.host != "" && !c.remote || quiet && c.warns {
 			continue
 		}
-		found := make(chan []finding, 1)
-		within, cancel := context.WithTimeout(ctx, s.each)
-		go func() { found <- c.run(within, s) }()
-		late := time.NewTimer(s.each + grace)
-		select {
-		case l := <-found:
-			list = append(list, l...)
-		case <-ctx.Done():
-		case <-late.C:
-			list = append(list, unfinished(c.name, s.each))
-		}
-		late.Stop()
-		cancel()
+		list = append(list, s.make(ctx, c)...)
 	}
 	return list
+}
+
+// make makes a check, within its limit of time.
+func (s *site) make(ctx context.Context, c check) []finding {
+	found := make(chan []finding, 1)
+	within, cancel := context.WithTimeout(ctx, s.each)
+	defer cancel()
+	go func() { found <- c.run(within, s) }()
+	late := time.NewTimer(s.each + grace)
+	defer late.Stop()
+	select {
+	case list := <-found:
+		return list
+	case <-ctx.Done():
+		return nil
+	case <-late.C:
+		return []finding{unfinished(c.name, s.each)}
+	}
 }
 
 func unfinished(name string, after time.Duration) finding {

@@ -197,7 +197,7 @@ func TestAll(t *testing.T) {
 	t.Logf("%d faults are staged", n)
 }
 
-// TestUnfinished checks that a check that hangs ends, and that the others are made.
+// TestUnfinished tries a check that does not heed its limit, and a collector that does not answer.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	g := newStage(t)
@@ -205,6 +205,12 @@ func TestUnfinished(t *testing.T) {
 	s := newSite(g.env(io.Discard), "localhost:"+g.vars["PMCD_PORT"])
 	defer s.close()
 	s.patience, s.each = time.Minute, 100*time.Millisecond
+	release := make(chan struct{})
+	defer close(release)
+	hangs := check{name: "a file system", run: func(context.Context, *site) []finding { <-release; return nil }}
+	if found := s.make(context.Background(), hangs); len(found) != 1 || found[0].id != "check.unfinished" || found[0].subject != "a file system" {
+		t.Errorf("of a check that hangs found\n%s", show(found))
+	}
 	begin := time.Now()
 	if found := s.examine(context.Background(), false); len(found) == 0 || time.Since(begin) > 30*time.Second {
 		t.Errorf("after %v found\n%s", time.Since(begin), show(found))
