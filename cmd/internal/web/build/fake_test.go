@@ -60,7 +60,7 @@ const (
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	f := &fake{only: map[int]int{}, domains: map[string][]string{
+	f := &fake{began: float64(time.Now().Unix()), only: map[int]int{}, domains: map[string][]string{
 		"60.2":  {"1 minute", "5 minute", "15 minute"},
 		"60.1":  {"sda", "nvme0n1"},
 		"60.3":  {"lo", "eth0"},
@@ -116,7 +116,7 @@ func newFake(t *testing.T) *fake {
 	of := func(g func(p *process, t float64) any) func(int, float64) any {
 		return func(i int, t float64) any { return g(&processes[i], t) }
 	}
-	add("kernel.all.uptime", "", "u64", "instant", "sec", func(_ int, t float64) any { return math.Mod(t, 1e6) })
+	add("kernel.all.uptime", "", "u64", "instant", "sec", func(_ int, t float64) any { return math.Floor(t-f.began) + 1e6 })
 	add("proc.psinfo.utime", "3.9", "u64", "counter", "millisec", of(func(p *process, t float64) any { return math.Floor(p.cpu * 800 * math.Mod(t, 1e8)) }))
 	add("proc.psinfo.stime", "3.9", "u64", "counter", "millisec", of(func(p *process, t float64) any { return math.Floor(p.cpu * 200 * math.Mod(t, 1e8)) }))
 	add("proc.psinfo.rss", "3.9", "u64", "instant", "Kbyte", of(func(p *process, _ float64) any { return p.rss }))
@@ -126,7 +126,7 @@ func newFake(t *testing.T) *fake {
 	add("proc.io.write_bytes", "3.9", "u64", "counter", "byte", of(func(p *process, t float64) any { return math.Floor(p.write * math.Mod(t, 1e8)) }))
 	add("proc.psinfo.psargs", "3.9", "string", "discrete", "none", of(func(p *process, _ float64) any { return p.args }))
 	add("proc.id.uid_nm", "3.9", "string", "discrete", "none", of(func(p *process, _ float64) any { return p.user }))
-	add("proc.psinfo.start_time", "3.9", "u64", "discrete", "millisec", of(func(_ *process, t float64) any { return math.Floor(math.Mod(t, 1e6)-90) * 1000 }))
+	add("proc.psinfo.start_time", "3.9", "u64", "discrete", "millisec", constant((1e6-5*3600)*1000))
 	add("proc.psinfo.sname", "3.9", "string", "instant", "none", constant("R"))
 	add("proc.psinfo.ppid", "3.9", "u32", "discrete", "none", constant(1))
 	add("cgroup.cpu.stat.usage", "3.16", "u64", "counter", "microsec", count(120000, 40000, 60))
@@ -134,7 +134,6 @@ func newFake(t *testing.T) *fake {
 	add("hostile.values", "29.9", "double", "instant", "none", wave(3, 2, 40))
 	add("hostile.text", "29.9", "string", "instant", "none", constant(hostile))
 	// A counter that grows a hundred times faster since the test began.
-	f.began = float64(time.Now().Unix())
 	add("joint.calls", "", "u64", "counter", "count", func(_ int, t float64) any {
 		return math.Floor(10*math.Mod(t, 1e8)) + math.Floor(1000*max(0, t-f.began))
 	})
