@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"regexp"
 	"slices"
@@ -15,10 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/go-pcp/pcp/cmd/internal/prom/store"
 )
@@ -125,16 +123,6 @@ func Parse(name string, text []byte) (file *File, err error) {
 	return file, nil
 }
 
-// decode has rulefmt read a text.
-func decode(text []byte, p parser.Parser) (list *rulefmt.RuleGroups, errs []error) {
-	defer func() {
-		if r := recover(); r != nil { // rulefmt decodes twice, and takes it that both times yield the same rules
-			list, errs = nil, []error{fmt.Errorf("cannot be read: %v", r)}
-		}
-	}()
-	return rulefmt.Parse(text, false, model.UTF8Validation, p, slog.New(slog.DiscardHandler))
-}
-
 // mistakes returns errors as one, sorted by their lines.
 func mistakes(name string, text []byte, errs []error) error {
 	var list []*Mistake
@@ -156,7 +144,7 @@ func mistakes(name string, text []byte, errs []error) error {
 	return errors.Join(all...)
 }
 
-// Positions in messages of rulefmt ("12:5: ") and of the decoder of YAML ("yaml: line 12: ").
+// Positions in messages of decode ("12:5: ") and of the decoder of YAML ("yaml: line 12: ").
 var (
 	atNode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+):(\d+): (0:0: )?`) })
 	atYAML = sync.OnceValue(func() *regexp.Regexp {
@@ -177,13 +165,8 @@ func newMistake(name string, text []byte, err error) *Mistake {
 	if m.Line > 0 {
 		return m
 	}
-	var theirs *rulefmt.Error
-	var ours *ruleError
-	switch {
-	case errors.As(err, &theirs):
-		m.Line = lineOf(text, theirs.RuleName)
-	case errors.As(err, &ours):
-		m.Line = lineOf(text, ours.name)
+	if of := (*ruleError)(nil); errors.As(err, &of) {
+		m.Line = lineOf(text, of.name)
 	}
 	return m
 }
@@ -217,7 +200,7 @@ func (p limitedParser) ParseExpr(text string) (parser.Expr, error) {
 	return p.Parser.ParseExpr(text)
 }
 
-func newGroup(file string, from *rulefmt.RuleGroup, p parser.Parser) (*group, error) {
+func newGroup(file string, from *groupText, p parser.Parser) (*group, error) {
 	g := &group{name: from.Name, file: file, interval: time.Duration(from.Interval), limit: from.Limit}
 	if from.QueryOffset != nil {
 		g.offset = time.Duration(*from.QueryOffset)
@@ -232,7 +215,7 @@ func newGroup(file string, from *rulefmt.RuleGroup, p parser.Parser) (*group, er
 		r, err := newRule(from, &from.Rules[i], p)
 		if err != nil {
 			name := from.Rules[i].Alert + from.Rules[i].Record
-			return nil, &ruleError{from.Name, i + 1, name, err}
+			return nil, &ruleError{group: from.Name, n: i + 1, name: name, err: err}
 		}
 		g.rules = append(g.rules, r)
 	}
@@ -240,7 +223,7 @@ func newGroup(file string, from *rulefmt.RuleGroup, p parser.Parser) (*group, er
 	return g, nil
 }
 
-func newRule(of *rulefmt.RuleGroup, from *rulefmt.Rule, p parser.Parser) (*rule, error) {
+func newRule(of *groupText, from *ruleText, p parser.Parser) (*rule, error) {
 	x, err := p.ParseExpr(from.Expr)
 	if err != nil {
 		return nil, err
@@ -256,7 +239,7 @@ func newRule(of *rulefmt.RuleGroup, from *rulefmt.Rule, p parser.Parser) (*rule,
 		return nil, fmt.Errorf("a name of %d bytes, more than %d", len(r.name), MaxText)
 	}
 	for _, set := range []labels.Labels{r.labels, r.annotations} {
-		err = errors.Join(err, set.Validate(func(l labels.Label) error { return checkText(l.Name, l.Value, r.alerting) }))
+		err = errors.Join(err, set.Validate(func(l labels.Label) error { return checkText(l.Name, l.Value) }))
 	}
 	return r, err
 }
@@ -272,33 +255,29 @@ func merged(group, rule map[string]string) map[string]string {
 	return all
 }
 
-// checkText returns an error for a label or annotation that is too long, or has a template that invokes others: a few lines of these expand to
-// any length.
-func checkText(name, text string, expanded bool) error {
+// checkText returns an error for a label or annotation that is too long.
+func checkText(name, text string) error {
 	if len(text) > MaxText {
 		return fmt.Errorf("%s: %d bytes, more than %d", name, len(text), MaxText)
-	}
-	if !expanded || !templated(text) {
-		return nil
-	}
-	if invoked().MatchString(text) {
-		return fmt.Errorf("%s: templates that define or invoke others are not supported", name)
 	}
 	return nil
 }
 
-var invoked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{(- )?\s*(template|define|block)\b`) })
-
-// A ruleError is an error of a rule, in the form of rulefmt.
+// A ruleError is an error of a rule, in the form of Prometheus.
 type ruleError struct {
 	group string
 	n     int
 	name  string
 	err   error
+	at    []*yaml.Node // whose positions begin the message
 }
 
 func (e *ruleError) Error() string {
-	return fmt.Sprintf("group %q, rule %d, %q: %v", e.group, e.n, e.name, e.err)
+	message := fmt.Sprintf("group %q, rule %d, %q: %v", e.group, e.n, e.name, e.err)
+	for _, n := range slices.Backward(e.at) {
+		message = fmt.Sprintf("%d:%d: %s", n.Line, n.Column, message)
+	}
+	return message
 }
 
 func (e *ruleError) Unwrap() error { return e.err }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/template"
 
 	"github.com/go-pcp/pcp/cmd/internal/prom/names"
+	"github.com/go-pcp/pcp/cmd/internal/prom/rules/expand"
 )
 
 // A State is the state of an alert, or the highest of a rule's alerts.
@@ -132,13 +130,13 @@ func (r *rule) alert(ctx context.Context, vector promql.Vector, query queryFunc,
 	now := make(map[uint64]*Alert, len(vector))
 	b := labels.NewBuilder(labels.EmptyLabels())
 	for _, s := range vector {
-		expand := r.expander(ctx, s, query, ts)
+		expanded := r.expander(ctx, s, query, ts)
 		b.Reset(s.Metric)
 		b.Del(names.NameLabel)
-		r.labels.Range(func(l labels.Label) { b.Set(l.Name, expand(l.Value)) })
+		r.labels.Range(func(l labels.Label) { b.Set(l.Name, expanded(l.Value)) })
 		b.Set(alertName, r.name)
 		notes := labels.NewScratchBuilder(0)
-		r.annotations.Range(func(l labels.Label) { notes.Add(l.Name, expand(l.Value)) })
+		r.annotations.Range(func(l labels.Label) { notes.Add(l.Name, expanded(l.Value)) })
 		a := &Alert{State: Pending, Labels: b.Labels(), Annotations: notes.Labels(), Value: s.F, ActiveAt: ts}
 		key := a.Labels.Hash()
 		if now[key] != nil {
@@ -196,26 +194,29 @@ func (r *rule) alert(ctx context.Context, vector promql.Vector, query queryFunc,
 // templated reports whether a text has to be expanded.
 func templated(text string) bool { return strings.Contains(text, "{{") }
 
-// variables begin each text, as in Prometheus.
-const variables = "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{{$externalURL := .ExternalURL}}{{$value := .Value}}"
-
 // expander returns a function that expands the templates of a text for an element of the result.
 func (r *rule) expander(ctx context.Context, s promql.Sample, query queryFunc, ts time.Time) func(string) string {
-	var data any
+	var data expand.Data
 	return func(text string) string {
 		if !templated(text) {
 			return text
 		}
-		if data == nil {
-			data = template.AlertTemplateData(s.Metric.Map(), map[string]string{}, "", s)
+		if data.Labels == nil {
+			data = expand.Data{Labels: s.Metric.Map(), ExternalLabels: map[string]string{}, Value: s.F}
+			if s.H != nil {
+				data.Value = s.H
+			}
 		}
-		out, err := template.NewTemplateExpander(ctx, variables+text, "__alert_"+r.name, data, model.Time(ts.UnixMilli()), template.QueryFunc(query), &url.URL{}, nil).Expand()
-		switch {
-		case err != nil:
-			return fmt.Sprintf("<error expanding template: %s>", err)
-		case len(out) > MaxText:
+		out, err := expand.Expand(ctx, templateName(r.name), text, data, ts, expand.QueryFunc(query))
+		if err != nil {
+			out = fmt.Sprintf("<error expanding template: %s>", err)
+		}
+		if len(out) > MaxText {
 			return strings.ToValidUTF8(out[:MaxText], "")
 		}
 		return out
 	}
 }
+
+// templateName returns the name of the templates of an alert in errors.
+func templateName(alert string) string { return "__alert_" + alert }

@@ -344,8 +344,7 @@ func TestMistakes(t *testing.T) {
 	f("groups:\n- name: g\n\trules: x\n", `f.yml:2: found a tab character that violates indentation`)
 	f("groups:\n- name: g\n  interval: x\n", `f.yml: not a valid duration string: "x"`)
 	f("groups:\n- name: g\n  limit: -1\n", `f.yml: group "g": the limit -1 is not possible`)
-	f("groups:\n- name: g\n  rules:\n  - alert: A\n    expr: 1\n    annotations: {a: '{{ template \"__alert_A\" . }}'}\n",
-		`f.yml:4: group "g", rule 1, "A": a: templates that define or invoke others are not supported`)
+	f("groups:\n- name: g\n  rules:\n  - alert: A\n    expr: 1\n    annotations: {a: '{{ template \"b\" . }}{{ define \"b\" }}{{ end }}'}\n", "nil")
 	deep := strings.Repeat("(", 600) + "1" + strings.Repeat(")", 600)
 	f("groups:\n- name: g\n  rules:\n  - alert: A\n    expr: "+deep+"\n",
 		`f.yml:5: group "g", rule 1, "A": could not parse expression: the expression has more than 500 operators and parentheses`)

@@ -191,11 +191,12 @@ var neighbours = map[string]string{
 	"cmd/internal/pmlogger/control -> cmd/internal/pmlogger":       "a control port has a recorder behind it",
 	"cmd/internal/pmlogger/control -> cmd/internal/pmlogger/conf":  "it has the access rules",
 
-	"cmd/internal/prom/api -> cmd/internal/prom/store":     "requests are answered by its engine",
-	"cmd/internal/prom/forward -> cmd/internal/prom/api":   "requests have its limits",
-	"cmd/internal/prom/forward -> cmd/internal/prom/store": "queries are parsed as those of its engine",
-	"cmd/internal/prom/api -> cmd/internal/prom/rules":     "it shows their states, and the series that they record",
-	"cmd/internal/prom/rules -> cmd/internal/prom/store":   "rules are evaluated by its engine",
+	"cmd/internal/prom/api -> cmd/internal/prom/store":          "requests are answered by its engine",
+	"cmd/internal/prom/forward -> cmd/internal/prom/api":        "requests have its limits",
+	"cmd/internal/prom/forward -> cmd/internal/prom/store":      "queries are parsed as those of its engine",
+	"cmd/internal/prom/api -> cmd/internal/prom/rules":          "it shows their states, and the series that they record",
+	"cmd/internal/prom/rules -> cmd/internal/prom/rules/expand": "it expands the texts of their alerts",
+	"cmd/internal/prom/rules -> cmd/internal/prom/store":        "rules are evaluated by its engine",
 
 	"cmd/internal/pmrep -> cmd/internal/pmrep/conf": "a set is made of what a configuration says",
 
@@ -360,6 +361,23 @@ func TestImportsApart(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestProgramKeepsNoMethods checks that cmd/pcp does not import packages that look up methods by names which the linker does not know: with
+// one of them it keeps every exported method of every type that reflection may reach, a quarter of the program.
+func TestProgramKeepsNoMethods(t *testing.T) {
+	for _, p := range packagesOf(t, "cmd") {
+		if rel(p.ImportPath) != "cmd/pcp" {
+			continue
+		}
+		for _, never := range []string{"text/template", "html/template", "net/rpc"} {
+			if slices.Contains(p.Deps, never) {
+				t.Errorf("cmd/pcp links %s, which calls reflect's MethodByName: 13 MB of methods that nobody calls", never)
+			}
+		}
+		return
+	}
+	t.Error("go list does not know cmd/pcp")
 }
 
 func meant(from, to string) bool {
