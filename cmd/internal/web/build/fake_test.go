@@ -116,7 +116,8 @@ func newFake(t *testing.T) *fake {
 	of := func(g func(p *process, t float64) any) func(int, float64) any {
 		return func(i int, t float64) any { return g(&processes[i], t) }
 	}
-	add("kernel.all.uptime", "", "u64", "instant", "sec", func(_ int, t float64) any { return math.Floor(t-f.began) + 1e6 })
+	const booted = 1.6e9 // in 2020, before all recordings
+	add("kernel.all.uptime", "", "u64", "instant", "sec", func(_ int, t float64) any { return math.Floor(t - booted) })
 	add("proc.psinfo.utime", "3.9", "u64", "counter", "millisec", of(func(p *process, t float64) any { return math.Floor(p.cpu * 800 * math.Mod(t, 1e8)) }))
 	add("proc.psinfo.stime", "3.9", "u64", "counter", "millisec", of(func(p *process, t float64) any { return math.Floor(p.cpu * 200 * math.Mod(t, 1e8)) }))
 	add("proc.psinfo.rss", "3.9", "u64", "instant", "Kbyte", of(func(p *process, _ float64) any { return p.rss }))
@@ -126,7 +127,7 @@ func newFake(t *testing.T) *fake {
 	add("proc.io.write_bytes", "3.9", "u64", "counter", "byte", of(func(p *process, t float64) any { return math.Floor(p.write * math.Mod(t, 1e8)) }))
 	add("proc.psinfo.psargs", "3.9", "string", "discrete", "none", of(func(p *process, _ float64) any { return p.args }))
 	add("proc.id.uid_nm", "3.9", "string", "discrete", "none", of(func(p *process, _ float64) any { return p.user }))
-	add("proc.psinfo.start_time", "3.9", "u64", "discrete", "millisec", constant((1e6-5*3600)*1000))
+	add("proc.psinfo.start_time", "3.9", "u64", "discrete", "millisec", constant((f.began-booted-5*3600)*1000))
 	add("proc.psinfo.sname", "3.9", "string", "instant", "none", constant("R"))
 	add("proc.psinfo.ppid", "3.9", "u32", "discrete", "none", constant(1))
 	add("cgroup.cpu.stat.usage", "3.16", "u64", "counter", "microsec", count(120000, 40000, 60))
