@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
 	appsv1 "k8s.io/api/apps/v1"
@@ -461,6 +463,42 @@ func TestVersion(t *testing.T) {
 	for _, key := range []string{"version", "appVersion"} {
 		if !strings.Contains(string(b), "\n"+key+": "+version+"\n") {
 			t.Errorf("Chart.yaml: %s is not %s", key, version)
+		}
+	}
+}
+
+// TestPackage loads the chart that "make release" makes with Helm: it renders as that of the repository.
+func TestPackage(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path, "up", "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, dir := strings.TrimSpace(strings.TrimPrefix(string(out), "pcp up version ")), t.TempDir()
+	cmd := exec.Command("make", "-C", root, "release", "VERSION="+version, "DIRTY=1", "FORMATS=chart", "OUT="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("make release: %v\n%s", err, out)
+	}
+	packed, err := loader.Load(filepath.Join(dir, "pcp-"+version+".tgz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := loader.LoadDir(chartDir(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if packed.Metadata.Version != version || packed.Metadata.AppVersion != version {
+		t.Errorf("the chart has version %s and appVersion %s, want %s", packed.Metadata.Version, packed.Metadata.AppVersion, version)
+	}
+	if len(packed.Templates) != len(plain.Templates) || packed.Schema == nil {
+		t.Errorf("the chart has %d templates and a schema of %d bytes", len(packed.Templates), len(packed.Schema))
+	}
+	for _, f := range plain.Raw {
+		if !slices.ContainsFunc(packed.Raw, func(p *chart.File) bool { return p.Name == f.Name && bytes.Equal(p.Data, f.Data) }) {
+			t.Errorf("%s is missing or differs", f.Name)
 		}
 	}
 }

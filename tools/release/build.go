@@ -13,8 +13,26 @@ import (
 	"time"
 )
 
-// make builds the programs and makes all files of the release.
+// make makes all files of the release.
 func (r *release) make(ctx context.Context) error {
+	for _, f := range formats {
+		if f.alone == nil || !slices.Contains(r.formats, f.name) {
+			continue
+		}
+		if err := f.alone(ctx, r); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	if slices.ContainsFunc(formats, func(f format) bool { return f.alone == nil && slices.Contains(r.formats, f.name) }) {
+		if err := r.makePrograms(ctx); err != nil {
+			return err
+		}
+	}
+	return r.sums()
+}
+
+// makePrograms builds the programs, and makes the files that have them.
+func (r *release) makePrograms(ctx context.Context) error {
 	host, err := r.host(ctx)
 	if err != nil {
 		return err
@@ -56,7 +74,7 @@ func (r *release) make(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
-	return r.sums()
+	return nil
 }
 
 // An input is what the files for one architecture are made of.
@@ -72,6 +90,7 @@ type format struct {
 	name     string
 	make     func(ctx context.Context, r *release, in input) error    // for each architecture
 	together func(ctx context.Context, r *release, ins []input) error // for all
+	alone    func(ctx context.Context, r *release) error              // of the source, without a program
 }
 
 // formats are all formats, in the order of the table of files.
@@ -84,6 +103,7 @@ var formats = []format{
 	{name: "image", make: makeImage},
 	{name: "oci", together: makeLayout},
 	{name: "sbom", make: makeSBOM},
+	{name: "chart", alone: makeChart},
 }
 
 func formatNames() []string {

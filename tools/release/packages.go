@@ -77,6 +77,9 @@ func (r *release) info(format, file string, in input) (*nfpm.Info, error) {
 	info.Arch, info.Version, info.Release, info.MTime = in.arch, r.version, r.revision, r.source.time
 	info.RPM.BuildHost = "localhost"
 	info.Deb.Signature.KeyFile, info.RPM.Signature.KeyFile = r.pgpKey, r.pgpKey
+	if r.dirty { // to try packages: a fast compression
+		info.Deb.Compression, info.RPM.Compression = "zstd:1", "zstd:1"
+	}
 	omit, err := readPatterns(strings.TrimSuffix(file, ".yaml") + ".without")
 	if err != nil {
 		return nil, err
