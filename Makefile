@@ -30,7 +30,7 @@ build:              ## bin/pcp, static, and bin/links with a link for each class
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-test: oracle chromium containers chroot-tools modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
+test: oracle chromium containers chroot modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
 
 ci: lint cross test cover release-check ## what CI runs; with CI=true nothing may be left out
 
@@ -102,7 +102,7 @@ fuzz:               ## every fuzz target for FUZZTIME each
 FUZZTOTAL ?= 1h
 SOAK      ?= 10m
 ATTACK    ?= 5m
-test-long: oracle chroot modules build    ## the full forms: all damages, SOAK=10m, ATTACK=5m, FUZZTOTAL=1h over all targets; docs/test-long.md
+test-long: oracle chroot-all modules build    ## the full forms: all damages, SOAK=10m, ATTACK=5m, FUZZTOTAL=1h over all targets; docs/test-long.md
 	FUZZTOTAL=$(FUZZTOTAL) SOAK=$(SOAK) ATTACK=$(ATTACK) scripts/test-long
 
 test-busy:          ## the unit tests, 20 times and 5 with the race detector, beside LOAD=16 busy programs; hours
@@ -143,12 +143,12 @@ pictures: build     ## docs/pictures, the pictures of README, of a real run; as 
 chromium:           ## a browser to test the page with, from the system's packages, where apt and root allow
 	scripts/chromium
 
-.PHONY: chroot chroot-tools
+.PHONY: chroot chroot-all
 chroot:             ## root directories in which packages are tested, where apt and root allow
 	scripts/chroot
 
-chroot-tools:
-	scripts/chroot tools
+chroot-all:         ## also one with dnf and pacman, for test-long
+	scripts/chroot all
 
 oracle:             ## the real PCP, from the system's packages, where apt and root allow
 	scripts/oracle

@@ -19,16 +19,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp/internal/testing/longtest"
+	"github.com/go-pcp/pcp/internal/version"
 )
 
-// need skips the test where the root directories of scripts/chroot are missing, or tests run in their short form.
+// need skips the test where it cannot run. It returns the directory of the root directories that scripts/chroot made.
 func need(t *testing.T) (cache string) {
 	t.Helper()
-	if !longtest.Enabled() {
-		t.Skip("SKIPPED: building and installing packages takes minutes; set PCP_TEST_LONG=1")
-	}
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED: only root can install packages; PCP_TEST_LONG")
+		t.Skip("SKIPPED: only root can install packages")
+	}
+	if out, err := exec.Command("unshare", "-m", "-n", "-p", "-f", "true").CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: no name spaces can be made here: %v %s", err, bytes.TrimSpace(out))
 	}
 	cache = os.Getenv("PCP_CHROOT_CACHE")
 	if cache == "" {
@@ -39,12 +40,20 @@ func need(t *testing.T) (cache string) {
 		cache = filepath.Join(dir, "go-pcp/chroot")
 	}
 	if _, err := os.Stat(filepath.Join(cache, "debian.tar")); err != nil {
-		t.Skip("SKIPPED: there are no root directories; run scripts/chroot, PCP_TEST_LONG")
+		t.Skip("SKIPPED: there are no root directories to install packages in; run make chroot")
 	}
 	return cache
 }
 
-// release builds the packages once, unless PCP_PACKAGES names a directory that has them, and returns the path of pcp-go.
+// long skips the test in the short form, in which TestTakeOver and TestBoot run.
+func long(t *testing.T) {
+	t.Helper()
+	if !longtest.Enabled() {
+		t.Skip("SKIPPED: installing packages in all ways takes minutes; set PCP_TEST_LONG=1")
+	}
+}
+
+// release builds the packages once, unless PCP_PACKAGES names a directory that has them, and returns the path of one.
 func release(t *testing.T, pattern string) string {
 	t.Helper()
 	dir := os.Getenv("PCP_PACKAGES")
@@ -76,7 +85,11 @@ var allPackages = sync.OnceValue(func() error {
 	if releaseDir, err = os.MkdirTemp("", "pcprelease"); err != nil {
 		return err
 	}
-	cmd := exec.Command("make", "-C", "../..", "release", "VERSION=0.1.0", "REVISION=1", "DIRTY=1", "ARCH="+runtime.GOARCH, "FORMATS=deb,rpm", "OUT="+releaseDir)
+	formats := "deb"
+	if longtest.Enabled() {
+		formats = "deb,rpm,archlinux"
+	}
+	cmd := exec.Command("make", "-C", "../..", "release", "VERSION="+version.Number, "REVISION=1", "DIRTY=1", "ARCH="+runtime.GOARCH, "FORMATS="+formats, "OUT="+releaseDir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("make release: %w\n%s", err, out)
 	}
@@ -216,6 +229,7 @@ func repack(t *testing.T, deb, version string) string {
 
 // TestLife installs the package on a host without PCP, collects, upgrades, downgrades, removes and purges it: then all is as before.
 func TestLife(t *testing.T) {
+	long(t)
 	r := unpack(t, "base")
 	deb := release(t, "pcp-go_*.deb")
 	r.add(deb, "tmp/pcp-go.deb")
@@ -314,22 +328,23 @@ del log`
 	}
 }
 
-// TestBoot boots a root directory with the package under systemd, twice: the collector and the recorder run within the restrictions of their units.
+// TestBoot boots a root directory with the package under systemd, in the long form twice: the collector and the recorder run within the
+// restrictions of their units.
 func TestBoot(t *testing.T) {
-	r := unpack(t, "base")
 	for _, name := range []string{"systemd-nspawn", "nsenter"} {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("SKIPPED: there is no %s; PCP_TEST_LONG", name)
+			t.Skipf("SKIPPED: there is no %s; run make chroot", name)
 		}
 	}
+	r := unpack(t, "base")
 	r.add(release(t, "pcp-go_*.deb"), "tmp/pcp-go.deb")
 	r.run("apt-get install -y /tmp/pcp-go.deb")
-	for boot := range 2 {
+	for boot := range longtest.N(1, 2) {
 		var log bytes.Buffer
 		cmd := exec.Command("systemd-nspawn", "-q", "--register=no", "--keep-unit", "--private-network", "-D", r.path, "--boot", "--console=pipe")
 		cmd.Stdout, cmd.Stderr = &log, &log
 		if err := cmd.Start(); err != nil {
-			t.Skipf("SKIPPED: systemd-nspawn: %v; PCP_TEST_LONG", err)
+			t.Fatalf("systemd-nspawn: %v", err)
 		}
 		ended := make(chan struct{})
 		go func() { cmd.Wait(); close(ended) }()
@@ -378,11 +393,12 @@ func TestBoot(t *testing.T) {
 
 // TestRPM installs the rpm below a root directory, collects, upgrades and erases it.
 func TestRPM(t *testing.T) {
-	r := unpack(t, "base")
+	long(t)
 	if _, err := exec.LookPath("rpm"); err != nil {
-		t.Skip("SKIPPED: there is no rpm; PCP_TEST_LONG")
+		t.Skip("SKIPPED: there is no rpm; run make chroot")
 	}
-	rpm := release(t, "pcp-go-0*.rpm")
+	r := unpack(t, "base")
+	rpm := release(t, "pcp-go-[0-9]*.rpm")
 	before := r.files()
 	do := func(args ...string) {
 		t.Helper()
