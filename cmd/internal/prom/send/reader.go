@@ -124,10 +124,10 @@ type members struct {
 }
 
 func (s *members) len() int {
-	if s.byInst != nil {
-		return len(s.byInst)
+	if s.one != nil {
+		return 1
 	}
-	return map[bool]int{false: 0, true: 1}[s.one != nil]
+	return len(s.byInst)
 }
 
 func (s *members) get(inst int32) *member {
