@@ -248,6 +248,24 @@ func TestKillVictoriaMetrics(t *testing.T) {
 	}
 }
 
+// A logBuffer is a buffer to which several processes write.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 // kill kills the recorder, the engine and the link at random moments. Each sample of the archives must then be in the engine once.
 func kill(t *testing.T, engine *sendtest.Server, read func(*testing.T, string) sendtest.Contents) {
 	t.Parallel()
@@ -255,7 +273,7 @@ func kill(t *testing.T, engine *sendtest.Server, read func(*testing.T, string) s
 	random := rand.New(rand.NewPCG(seed, 1))
 	dir, addr := t.TempDir(), engine.Addr
 	l := newLink(t, addr)
-	log := new(bytes.Buffer)
+	log := new(logBuffer)
 	run := func() *exec.Cmd {
 		cmd := exec.Command(os.Args[0], dir, "http://"+l.addr, strconv.Itoa(longtest.N(3, 50)), strconv.Itoa(longtest.N(40, 1000)), map[bool]string{true: "1s", false: "150ms"}[longtest.Enabled()])
 		cmd.Env = append(os.Environ(), "SEND_TEST_RECORDER=1")
