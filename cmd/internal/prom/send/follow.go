@@ -36,6 +36,8 @@ const (
 	// maxAhead is how much samples may be ahead of the clock of this host. Prometheus refuses samples that are an hour older than the newest one
 	// it has, of whatever host: the samples of a host whose clock is a day ahead would stop those of all others.
 	maxAhead = 10 * time.Minute
+	// timeMargin is added for file systems whose times are coarse, or from another clock.
+	timeMargin = 2 * time.Second
 	// readAhead is the number of bytes of an archive that are read at once. There may be a thousand archives whose records wait for a server.
 	readAhead = 32 << 10
 )
@@ -62,7 +64,8 @@ type stream struct {
 	client  *remote.Client
 	renewed int
 	conns   int
-	began   bool // a state was found, or the first archive has begun
+	began   bool      // a state was found, or the first archive has begun
+	since   time.Time // start of the Recorder
 
 	at       place // accepted
 	careful  place // samples up to here may have arrived
@@ -118,7 +121,8 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// load reads the state. Without one, only archives that are being written, or begin later, are sent.
+// load reads the state. Without one, only archives that were written since the Recorder has started, or begin later, are sent. A host may
+// have been recorded for less time than it takes until its directory is found.
 func (s *stream) load() error {
 	st, ok, err := readState(s.path)
 	if fileversion.IsNewer(err) {
@@ -135,7 +139,8 @@ func (s *stream) load() error {
 		err = errors.Join(err, lerr)
 	}
 	for _, f := range list {
-		if w, werr := archive.Written(filepath.Join(s.dir.path, f.base)); w && werr == nil {
+		path := filepath.Join(s.dir.path, f.base)
+		if w, werr := archive.Written(path); w && werr == nil || !changed(path).Before(s.since.Add(-timeMargin)) {
 			break
 		}
 		s.at = place{Base: f.base, Started: f.started, Sent: noTime, Whole: true}
@@ -146,6 +151,24 @@ func (s *stream) load() error {
 		s.save() // if nothing can be sent until the recorder ends, the next one sends the same archives
 	}
 	return err
+}
+
+// changed returns the time of the last change of the files of an archive. A compressed file has the time of the file before.
+func changed(path string) (last time.Time) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return last
+	}
+	for _, e := range entries {
+		base, _, ok := archive.BaseName(e.Name())
+		if !ok || base != filepath.Base(path) {
+			continue
+		}
+		if st, err := e.Info(); err == nil && st.ModTime().After(last) {
+			last = st.ModTime()
+		}
+	}
+	return last
 }
 
 // save writes the state.

@@ -44,6 +44,7 @@ type Config struct {
 // for each server, in a file in their directory, and moves it when the server has accepted the samples.
 type Recorder struct {
 	cfg    Config
+	since  time.Time // start
 	nodes  []*node
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -59,7 +60,7 @@ type Recorder struct {
 
 // NewRecorder returns a Recorder. It sends the directories of Set.
 func NewRecorder(cfg Config) *Recorder {
-	r := &Recorder{cfg: cfg, streams: make(map[Dir][]*stream), stops: make(map[Dir]context.CancelFunc), drains: make(map[Dir]chan struct{})}
+	r := &Recorder{cfg: cfg, since: time.Now(), streams: make(map[Dir][]*stream), stops: make(map[Dir]context.CancelFunc), drains: make(map[Dir]chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if r.cfg.Settle == 0 {
 		r.cfg.Settle = Settle
@@ -119,7 +120,7 @@ func (r *Recorder) Set(list []Dir) {
 		for _, n := range r.nodes {
 			s := &stream{
 				n: n, name: d.Name, dir: directory{path: d.Path, host: d.Host}, path: filepath.Join(d.Path, stateName(n, d)),
-				settle: r.cfg.Settle, poll: r.cfg.Poll, loses: r.cfg.Unsettled, now: r.cfg.now, drain: drain, hopeful: true, bad: make(map[string]bool),
+				settle: r.cfg.Settle, poll: r.cfg.Poll, loses: r.cfg.Unsettled, since: r.since, now: r.cfg.now, drain: drain, hopeful: true, bad: make(map[string]bool),
 			}
 			r.streams[d] = append(r.streams[d], s)
 			r.wg.Go(func() { s.keep(ctx) })
