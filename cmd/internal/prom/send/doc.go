@@ -12,6 +12,9 @@
 // requests depend only on the archive and on the time where they begin, so a push that was interrupted within a window
 // makes the same requests again, without those that were sent.
 //
+// A recorder that does not find a marker which was accepted long ago sends a sample of another series, pcp_sent_probe. If that becomes visible and
+// the marker does not, the database has lost samples, and they are sent again. If the marker becomes visible, the database was slow.
+//
 // A description, pcp_series, gives readers what the names and labels of Prometheus do not have. It has a sample at the first values of a
 // metric in an archive, and in each hour.
 package send

@@ -26,8 +26,6 @@ const (
 	unsettled = 30 * time.Second
 	// warmSpan is the time before the position that is read for the series that have samples there.
 	warmSpan = time.Hour
-	// checkEvery is the time between questions whether the server still has the accepted samples.
-	checkEvery = time.Minute
 	// pollEvery is the time between looks at an archive that grows, and lookEvery the number of them between looks at its directory.
 	pollEvery = time.Second
 	lookEvery = 5
@@ -72,9 +70,11 @@ type stream struct {
 	doubt    bool  // so may those of the next window
 	quiet    time.Time
 	acks     []ack
+	before   place // safe when samples were accepted last
 	checked  time.Time
 	denied   time.Time // no search for lost samples before
 	denials  int
+	open     *question       // whether samples are lost, or nil
 	marked   int64           // the server has a newer marker of the archive
 	hopeful  bool            // parts of the last refused window were accepted
 	took     bool            // parts of this one
@@ -89,10 +89,11 @@ type stream struct {
 	lag time.Time // time of the last sample sent, if more wait
 }
 
-// An ack is a place that was accepted at a time.
+// An ack is a place that was accepted at a time. Places that were accepted within a second of begun have one in common.
 type ack struct {
-	time time.Time
-	at   place
+	time  time.Time
+	at    place
+	begun time.Time
 }
 
 // run sends until ctx is done, or everything is sent after drain.
@@ -130,8 +131,8 @@ func (s *stream) load() error {
 	}
 	s.quiet, s.checked = time.Now().Add(s.settle), time.Now()
 	if ok {
-		s.at, s.careful, s.doubt, s.began = st.Safe, st.At, true, true
-		s.acks = []ack{{time.Time{}, st.Safe}}
+		s.at, s.before, s.careful, s.doubt, s.began = st.Safe, st.Safe, st.At, true, true
+		s.acks = []ack{{at: st.Safe}}
 		return nil
 	}
 	list, lerr := s.dir.list()
@@ -146,7 +147,7 @@ func (s *stream) load() error {
 		s.at = place{Base: f.base, Started: f.started, Sent: noTime, Whole: true}
 	}
 	s.doubt = true // a state that was lost
-	s.acks = []ack{{time.Time{}, s.at}}
+	s.acks = []ack{{at: s.at}}
 	if err == nil {
 		s.save() // if nothing can be sent until the recorder ends, the next one sends the same archives
 	}
@@ -193,12 +194,13 @@ func (s *stream) safe() place {
 // moved notes that everything up to a place is accepted.
 func (s *stream) moved(p place) {
 	s.at = p
-	s.safe()
+	s.before = s.safe()
 	// One place a second is enough.
-	if n := len(s.acks); n > 1 && time.Since(s.acks[n-1].time) < time.Second {
-		s.acks[n-1].at = p
+	now := time.Now()
+	if n := len(s.acks); n > 1 && now.Sub(s.acks[n-1].begun) < time.Second {
+		s.acks[n-1].time, s.acks[n-1].at = now, p
 	} else {
-		s.acks = append(s.acks, ack{time.Now(), p})
+		s.acks = append(s.acks, ack{now, p, now})
 	}
 	s.save()
 }
@@ -208,8 +210,8 @@ func (s *stream) back(to place) error {
 	if s.careful.compare(s.at) < 0 {
 		s.careful = s.at
 	}
-	s.at = to
-	s.acks = []ack{{time.Time{}, to}}
+	s.at, s.before = to, to
+	s.acks = []ack{{at: to}}
 	s.quiet = time.Now().Add(s.settle)
 	s.save()
 	return errBack
@@ -255,8 +257,8 @@ func (s *stream) look() (cur, next *found, err error) {
 }
 
 // settled reports whether the server accepted everything so long ago that it does not lose it, and still has it. A server that lacks it although
-// it was sent twice does not keep samples of that age. All that it may have lost since from is sent again.
-func (s *stream) settled(ctx context.Context, m *markers, from place) (bool, error) {
+// it was sent twice does not keep samples of that age.
+func (s *stream) settled(ctx context.Context, m *markers) (bool, error) {
 	if s.safe(); len(s.acks) > 1 {
 		return false, nil
 	}
@@ -271,10 +273,8 @@ func (s *stream) settled(ctx context.Context, m *markers, from place) (bool, err
 	if err != nil || !ok {
 		return false, err
 	}
-	if err := s.compare(sent); err != nil {
-		if errors.Is(err, errBack) && from.compare(s.at) < 0 {
-			err = s.back(from) // to the end of an earlier archive
-		}
+	s.compare(m, sent)
+	if err := s.resolve(ctx); err != nil {
 		return false, err
 	}
 	return sent >= s.at.Sent || s.denials > 1, nil
@@ -366,6 +366,7 @@ func measure(a *archive.Archive) tail {
 
 // follow sends an archive from the position on.
 func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
+	s.open = nil // it was about another reader's archive
 	shard := ""
 	if s.n.filter != nil && s.n.filter.shards > 1 {
 		shard = strconv.Itoa(s.n.shard)
@@ -381,7 +382,6 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 		}
 	}
 	var known, seen tail
-	var from *place // the place from which on samples were not settled when the archive had ended
 	polls, closing, mark, last, settled := 0, false, false, false, false
 	r := newReader(a, start, pcp.Timestamp{Sec: math.MaxInt64}, false, position{sent: s.at.Sent, end: noTime}, func(w *window) (*window, error) {
 		return w, s.window(ctx, &marks, w)
@@ -416,6 +416,9 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 			if err := s.check(ctx, &marks); err != nil {
 				return false, err
 			}
+			if err := s.resolve(ctx); err != nil {
+				return false, err
+			}
 			now := measure(a)
 			if polls++; drained || now == seen && (polls%lookEvery == 0 || now.size == math.MaxInt64) {
 				_, next, err := s.look()
@@ -430,11 +433,7 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 						closing = true
 						mark = next.started/1000-s.at.Sent < closeGap.Milliseconds()
 					case now == measure(a): // it has ended, and all of it was read
-						if from == nil {
-							p := s.safe()
-							from = &p
-						}
-						if settled, err = s.settled(ctx, &marks, *from); err != nil {
+						if settled, err = s.settled(ctx, &marks); err != nil {
 							return false, err
 						}
 						closing = settled
@@ -482,7 +481,7 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 	p.Whole = true
 	s.moved(p)
 	if settled {
-		s.acks = []ack{{time.Time{}, p}}
+		s.acks = []ack{{at: p}}
 		s.save()
 	}
 	return nil
@@ -494,6 +493,9 @@ func (s *stream) fill(ctx context.Context, w *window, at int64) error {
 		return nil
 	}
 	s.setLag(time.UnixMilli(at))
+	if err := s.resolve(ctx); err != nil {
+		return err
+	}
 	// Other streams have the places while this one would only wait.
 	if err := s.ripe(ctx, at); err != nil {
 		return err
@@ -576,7 +578,8 @@ func (s *stream) arrive(ctx context.Context, m *markers) error {
 		s.careful.Sent = sent
 	}
 	s.began = true
-	return s.compare(sent)
+	s.compare(m, sent)
+	return nil
 }
 
 // forward moves to what the server has accepted, if it cannot be asked whether it still has that.
@@ -585,13 +588,13 @@ func (s *stream) forward() error {
 		return nil
 	}
 	s.at = s.careful
-	s.acks = []ack{{time.Time{}, s.at}}
+	s.acks = []ack{{at: s.at}}
 	return errBack
 }
 
-// check asks once in a while whether the server still has the accepted samples.
+// check asks once in a while whether the server still has the accepted samples: each minute, unless in tests.
 func (s *stream) check(ctx context.Context, m *markers) error {
-	if time.Since(s.checked) < checkEvery {
+	if s.open != nil || time.Since(s.checked) < 2*s.loses {
 		return nil
 	}
 	s.checked = time.Now()
@@ -602,29 +605,8 @@ func (s *stream) check(ctx context.Context, m *markers) error {
 	if err != nil || !ok {
 		return err
 	}
-	return s.compare(sent)
-}
-
-// compare goes back if the newest marker of the archive is older than it was long ago.
-func (s *stream) compare(sent int64) error {
-	p := s.safe()
-	if p.Base != s.at.Base || sent >= p.Sent {
-		s.denials = 0
-		return nil
-	}
-	if time.Now().Before(s.denied) {
-		return nil
-	}
-	// A server that does not keep samples of that age is not asked again and again.
-	s.denied = time.Now().Add(min(time.Minute<<s.denials, time.Hour))
-	s.denials = min(s.denials+1, 10)
-	since := "the beginning of " + s.at.Base
-	if sent != noTime {
-		since = time.UnixMilli(sent).UTC().Format(time.RFC3339)
-	}
-	s.n.event(fmt.Sprintf("%s: the server has lost samples; they are sent again from %s on", s.name, since), nil)
-	p.Sent = sent
-	return s.back(p)
+	s.compare(m, sent)
+	return nil
 }
 
 // ahead returns how much a time is ahead of the clock of this host.

@@ -44,6 +44,8 @@ type fake struct {
 	data     sendtest.Contents
 	labels   map[string][]remote.Label
 	undo     []func() // of each request
+	times    []time.Time
+	late     time.Duration // after which accepted samples are visible
 }
 
 func newFake(t *testing.T) *fake {
@@ -80,12 +82,29 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := decode(b)
+	if f.late > 0 {
+		time.AfterFunc(f.late, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.store(list)
+		})
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	for i := range list {
 		if f.refuse != nil && f.refuse(&list[i]) {
 			http.Error(w, "out of order sample", http.StatusBadRequest)
 			return
 		}
 	}
+	f.store(list)
+	if f.after != nil {
+		f.after(f.requests)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (f *fake) store(list []remote.Series) {
 	var undo []func()
 	for _, s := range list {
 		k := keyOf(s.Labels)
@@ -103,10 +122,15 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			u()
 		}
 	})
-	if f.after != nil {
-		f.after(f.requests)
+	f.times = append(f.times, time.Now())
+}
+
+// forgetSince loses the samples that were accepted since a time.
+func (f *fake) forgetSince(t time.Time) {
+	for n := len(f.times); n > 0 && !f.times[n-1].Before(t); n-- {
+		f.forget(1)
+		f.times = f.times[:n-1]
 	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // forget loses the samples of the last requests.
@@ -156,7 +180,8 @@ func (f *fake) query(w http.ResponseWriter, q string) {
 				part = one.Value
 			}
 		}
-		out = append(out, fmt.Sprintf(`{"metric":{"part":%q},"value":[1,"%.3f"]}`, part, math.Float64frombits(list[len(list)-1].Bits)))
+		last := slices.MaxFunc(list, func(a, b remote.Sample) int { return cmp.Compare(a.Time, b.Time) })
+		out = append(out, fmt.Sprintf(`{"metric":{"part":%q},"value":[1,"%.3f"]}`, part, math.Float64frombits(last.Bits)))
 	}
 	fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, strings.Join(out, ","))
 }

@@ -117,8 +117,8 @@ func newMarkers(a *archive.Archive, target, shard string) markers {
 	return markers{a, slices.DeleteFunc(list, func(l remote.Label) bool { return l.Value == "" })}
 }
 
-// selector returns the expression for the newest sample of a marker in the archive's time.
-func (m *markers) selector(name string) (expr string, at int64, err error) {
+// selector returns the expression for the newest sample of a marker in the archive's time, and until another time.
+func (m *markers) selector(name string, until int64) (expr string, at int64, err error) {
 	end, err := m.a.End()
 	if err != nil && end.IsZero() {
 		return "", 0, err
@@ -133,14 +133,14 @@ func (m *markers) selector(name string) (expr string, at int64, err error) {
 	// selector finds.
 	fmt.Fprintf(&b, `,asked!="%d"`, time.Now().UnixNano())
 	first := m.a.Label().Start
-	at = millis(end) + 2000
+	at = max(millis(end), until) + 2000
 	return fmt.Sprintf("last_over_time(%s}[%ds])", b.String(), (at-millis(first))/1000+3), at, nil
 }
 
 // ask returns the position by the server's markers. Each attempt is one call of get.
 func (m *markers) ask(ctx context.Context, get func(ctx context.Context, expr string, at int64) ([]remote.Point, error)) (position, error) {
 	p := nowhere()
-	expr, at, err := m.selector(sentMarker)
+	expr, at, err := m.selector(sentMarker, noTime)
 	if err != nil {
 		return p, err
 	}
@@ -151,7 +151,7 @@ func (m *markers) ask(ctx context.Context, get func(ctx context.Context, expr st
 	for _, one := range list {
 		p.sent = max(p.sent, fromSeconds(one.Value))
 	}
-	if expr, at, err = m.selector(partMarker); err != nil {
+	if expr, at, err = m.selector(partMarker, noTime); err != nil {
 		return p, err
 	}
 	if list, err = get(ctx, expr, at); err != nil {

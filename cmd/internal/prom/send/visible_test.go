@@ -1,0 +1,75 @@
+package send
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/prom/send/sendtest"
+	"github.com/go-pcp/pcp/internal/testing/await"
+)
+
+// TestLate sends to a server that shows samples long after it has accepted them, twice as long as it may lose them. None may be sent twice.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.late = 2 * time.Second
+	g := &grower{t: t, dir: t.TempDir(), at: sendtest.Start()}
+	d := Dir{Path: g.dir, Name: "www"}
+	g.begin()
+	g.add(35, "a.b")
+	r := leaver(t, f, d, 500*time.Millisecond, func(text string, err error) {
+		if strings.Contains(text, "lost") {
+			t.Error(text, err)
+		}
+	})
+	probed := func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, l := range f.labels {
+			if nameOf(l) == probeMarker {
+				return true
+			}
+		}
+		return false
+	}
+	await.Until(t, "the server is asked by a probe", probed)
+	g.add(5, "a.b")
+	want := g.want()
+	r.Leave([]Dir{d})
+	await.Until(t, "all is settled", func() bool { return r.Done(d) })
+	r.Drain(time.Second)
+	sendtest.Exact(t, f.contents(), want)
+}
+
+// TestForgets sends to a server that loses what it has accepted, without an end of the connection that would show it.
+func TestForgets(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	g := &grower{t: t, dir: t.TempDir(), at: sendtest.Start()}
+	d := Dir{Path: g.dir, Name: "www"}
+	g.begin()
+	g.add(3, "a.b")
+	var mu sync.Mutex
+	events := ""
+	r := leaver(t, f, d, 500*time.Millisecond, func(text string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		events += fmt.Sprintln(text, err)
+	})
+	all := func(n int) func() bool { return func() bool { return size(f.contents()) == n } }
+	await.Until(t, "samples arrive", all(9))
+	f.mu.Lock()
+	f.forget(100)
+	f.mu.Unlock()
+	await.Until(t, "samples are sent again", all(9))
+	g.add(5, "a.b")
+	want := g.want()
+	r.Drain(10 * time.Second)
+	sendtest.Exact(t, f.contents(), want)
+	if !strings.Contains(events, "the server has lost samples") {
+		t.Errorf("events: %s", events)
+	}
+}
