@@ -75,6 +75,7 @@ type stream struct {
 	denied   time.Time // no search for lost samples before
 	denials  int
 	open     *question       // whether samples are lost, or nil
+	unsure   bool            // samples may not be visible yet
 	marked   int64           // the server has a newer marker of the archive
 	hopeful  bool            // parts of the last refused window were accepted
 	took     bool            // parts of this one
@@ -211,7 +212,7 @@ func (s *stream) back(to place) error {
 		s.careful = s.at
 	}
 	s.at, s.before = to, to
-	s.acks = []ack{{at: to}}
+	s.acks, s.unsure = []ack{{at: to}}, true
 	s.quiet = time.Now().Add(s.settle)
 	s.save()
 	return errBack
@@ -388,7 +389,7 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 	})
 	r.filter, r.shared, r.uncounted = s.n.filter, s.n.shared, true
 	w := new(window)
-	r.fill = func(at int64) error { return s.fill(ctx, w, at) }
+	r.fill = func(at int64) error { return s.fill(ctx, &marks, w, at) }
 	r.empty = func() { s.empty(w) }
 	defer s.empty(w)
 	r.fresh = func(rec *archive.Record) (bool, error) {
@@ -488,7 +489,7 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 }
 
 // fill gives a window memory, unless it has some, when there is a place for it at the server.
-func (s *stream) fill(ctx context.Context, w *window, at int64) error {
+func (s *stream) fill(ctx context.Context, m *markers, w *window, at int64) error {
 	if s.held {
 		return nil
 	}
@@ -501,13 +502,18 @@ func (s *stream) fill(ctx context.Context, w *window, at int64) error {
 		return err
 	}
 	if s.cautious(w) {
+		if s.unsure {
+			if err := s.prove(ctx, m); err != nil {
+				return err
+			}
+		}
 		if err := pause(ctx, time.Until(s.quiet)); err != nil {
 			return err
 		}
 	}
-	m, err := s.n.pool.take(ctx)
+	mem, err := s.n.pool.take(ctx)
 	if err == nil {
-		w.memory, s.held = m, true
+		w.memory, s.held = mem, true
 	}
 	return err
 }

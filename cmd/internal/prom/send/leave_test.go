@@ -37,7 +37,7 @@ func TestLeave(t *testing.T) {
 		name  string
 		again bool // in another recorder
 		away  bool // from the first request until the host has moved
-		loses bool // what was accepted shortly before, with the last request
+		loses bool // the last samples, with the last request
 		empty bool // nothing was recorded
 	}{
 		{name: "sound"},

@@ -59,8 +59,8 @@ func TestManyWait(t *testing.T) {
 		return n
 	}
 	await.Until(t, "all streams wait", func() bool { return waiting() == len(list) })
-	if n := len(r.nodes[0].pool.places); n != places {
-		t.Errorf("%d windows, want %d", n, places)
+	if n := len(r.nodes[0].pool.places); n > places { // a stream that waits for a probe has no window
+		t.Errorf("%d windows, want at most %d", n, places)
 	}
 	for _, g := range list {
 		g.add(40, "a.b")

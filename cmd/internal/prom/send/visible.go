@@ -2,7 +2,6 @@ package send
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,14 +11,14 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
 )
 
-// probeMarker is a series that is sent to find out whether the server shows what it has accepted.
+// probeMarker is a series that is sent to find out whether the server shows accepted samples.
 const probeMarker = "pcp_sent_probe"
 
 // probeTime limits the time for which a server may show nothing, as a multiple of the time in which it may lose samples. After that,
 // samples are taken for lost.
 const probeTime = 20
 
-// A question is whether a server has lost samples that it has accepted, or is too slow to show them. While it is open, nothing is
+// A question is whether a server has lost samples that it had accepted, or is too slow to show them. While it is open, nothing is
 // sent, since newer markers would hide a loss.
 type question struct {
 	m      *markers
@@ -81,7 +80,7 @@ func (s *stream) resolve(ctx context.Context) error {
 			return err
 		}
 		if q.shown > 0 {
-			// What was accepted before the probe is given as much time again.
+			// Samples that were accepted before the probe are given as much time again.
 			if err := pauseOr(ctx, max(q.shown, s.settle), s.drain); err != nil {
 				return err
 			}
@@ -90,9 +89,8 @@ func (s *stream) resolve(ctx context.Context) error {
 	return nil
 }
 
-// sendProbe sends another probe. If it is not clear whether it arrived, it is as good as one that is not visible yet. The first one has the
-// time of samples that were accepted, as Prometheus refuses old samples once it has new ones. A server may not keep samples of that age, so the
-// others have the present time.
+// sendProbe sends another probe, until one is accepted. The first one has the time of samples that were accepted, as Prometheus refuses old samples
+// once it has new ones. A server may not keep samples of that age, so the others have the present time.
 func (s *stream) sendProbe(ctx context.Context, q *question) error {
 	for {
 		now := time.Now()
@@ -108,9 +106,8 @@ func (s *stream) sendProbe(ctx context.Context, q *question) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		var f *remote.Failure
-		if err == nil || errors.As(err, &f) && f.Unclear {
-			q.probed, q.refused = now, err == nil && out.Rejected > 0
+		if err == nil {
+			q.probed, q.refused = now, out.Rejected > 0
 			return nil
 		}
 	}
@@ -132,6 +129,28 @@ func (s *stream) askProbe(ctx context.Context, q *question) error {
 		return err
 	})
 	return err
+}
+
+// prove waits until a probe is visible. The server then shows the samples that arrived before it, too, so that those which it does not show can be
+// sent again.
+func (s *stream) prove(ctx context.Context, m *markers) error {
+	q := &question{m: m, begun: time.Now(), wait: s.settle}
+	for q.shown == 0 && !q.refused && time.Since(q.begun) < probeTime*s.loses && !s.n.isBlind() {
+		if q.probed.IsZero() || time.Since(q.probed) > s.loses {
+			if err := s.sendProbe(ctx, q); err != nil {
+				return err
+			}
+		}
+		if err := pause(ctx, q.wait); err != nil {
+			return err
+		}
+		q.wait = min(2*q.wait, s.loses)
+		if err := s.askProbe(ctx, q); err != nil {
+			return err
+		}
+	}
+	s.unsure = false
+	return pause(ctx, max(q.shown-s.settle, 0))
 }
 
 // compare opens a question if the newest marker of the archive is older than it was long ago.
@@ -162,5 +181,7 @@ func (s *stream) lost(p place, sent int64) error {
 	if s.before.compare(p) < 0 {
 		p = s.before
 	}
-	return s.back(p)
+	err := s.back(p)
+	s.unsure = false // a probe was visible
+	return err
 }

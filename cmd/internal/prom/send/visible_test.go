@@ -44,7 +44,7 @@ func TestLate(t *testing.T) {
 	sendtest.Exact(t, f.contents(), want)
 }
 
-// TestForgets sends to a server that loses what it has accepted, without an end of the connection that would show it.
+// TestForgets sends to a server that loses accepted samples, without an end of the connection that would show it.
 func TestForgets(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
