@@ -132,7 +132,7 @@ func (s *stream) load() error {
 	}
 	s.quiet, s.checked = time.Now().Add(s.settle), time.Now()
 	if ok {
-		s.at, s.before, s.careful, s.doubt, s.began = st.Safe, st.Safe, st.At, true, true
+		s.at, s.before, s.careful, s.doubt, s.unsure, s.began = st.Safe, st.Safe, st.At, true, true, true
 		s.acks = []ack{{at: st.Safe}}
 		return nil
 	}

@@ -449,19 +449,22 @@ func TestFollow(t *testing.T) {
 			g := &grower{t: t, dir: t.TempDir(), at: sendtest.Start()}
 			arrived := func() {
 				at := g.at.Add(-10 * time.Second).UnixMilli()
-				deadline := time.Now().Add(5 * time.Second)
-				for time.Now().Before(deadline) {
+				await.Until(t, fmt.Sprintf("the samples of %v arrive", g.at), func() bool {
 					for k, list := range f.contents() {
 						if strings.Contains(k, "instname=i2") && slices.ContainsFunc(list, func(s remote.Sample) bool { return s.Time == at }) {
-							return
+							return true
 						}
 					}
-					time.Sleep(5 * time.Millisecond)
-				}
+					return false
+				})
+			}
+			defer func() {
 				mu.Lock()
 				defer mu.Unlock()
-				t.Fatalf("the samples of %v do not arrive:\n%s", g.at, strings.Join(events, "\n"))
-			}
+				if t.Failed() {
+					t.Logf("events:\n%s", strings.Join(events, "\n"))
+				}
+			}()
 			g.begin()
 			g.add(3, "a.b", "a.c")
 			r := testRecorder(f, g.dir, event)
@@ -471,14 +474,14 @@ func TestFollow(t *testing.T) {
 			g.begin()
 			g.add(2, "a.b")
 			arrived()
-			r.Drain(time.Second)
+			r.Drain(time.Minute)
 			g.add(70, "a.b", "a.e") // while none is there
 			r = testRecorder(f, g.dir, event)
 			arrived()
 			g.begin()
 			g.add(5, "a.b")
 			want := g.want()
-			r.Drain(5 * time.Second)
+			r.Drain(time.Minute)
 			if test.rejected {
 				for k := range want {
 					if strings.Contains(k, "instname=i1") {
@@ -540,7 +543,7 @@ func TestAhead(t *testing.T) {
 	later.Store(int64(day))
 	await.Until(t, "samples arrive", func() bool { return size(f.contents()) == 15 })
 	want := g.want()
-	r.Drain(time.Second)
+	r.Drain(time.Minute)
 	sendtest.Compare(t, f.contents(), want)
 }
 
@@ -559,12 +562,12 @@ func TestBlind(t *testing.T) {
 	}
 	r := testRecorder(f, g.dir, event)
 	<-blind
-	r.Drain(time.Second)
+	r.Drain(time.Minute)
 	g.add(5, "a.b")
 	r = testRecorder(f, g.dir, event)
 	<-blind
 	want := g.want()
-	r.Drain(time.Second)
+	r.Drain(time.Minute)
 	sendtest.Compare(t, f.contents(), want)
 }
 
@@ -578,7 +581,7 @@ func TestRemoved(t *testing.T) {
 	event := func(text string, _ error) { events <- text }
 	r := testRecorder(f, g.dir, event)
 	await.Until(t, "samples arrive", func() bool { return size(f.contents()) == 9 })
-	r.Drain(time.Second)
+	r.Drain(time.Minute)
 	first := g.base
 	st, ok, err := readState(filepath.Join(g.dir, stateName(r.nodes[0], Dir{})))
 	if err != nil || !ok || st.At.Base != filepath.Base(first) {
@@ -601,7 +604,7 @@ func TestRemoved(t *testing.T) {
 	if err := g.im.End(); err != nil {
 		t.Fatal(err)
 	}
-	r.Drain(time.Second)
+	r.Drain(time.Minute)
 	if st := r.Status()[0]; st.Lost != 1 {
 		t.Errorf("status: %+v", st)
 	}
@@ -630,7 +633,7 @@ func TestShards(t *testing.T) {
 	r.Set([]Dir{{Path: g.dir, Name: "www"}})
 	time.Sleep(50 * time.Millisecond)
 	want := g.want().Data()
-	r.Drain(5 * time.Second)
+	r.Drain(time.Minute)
 	got := make(map[string]int)
 	for i, f := range fakes {
 		c := f.contents().Data()

@@ -229,7 +229,7 @@ func TestAheadPrometheus(t *testing.T) {
 	await.Until(t, "the samples of the other host arrive", sent(8*3))
 	later.Store(int64(24 * time.Hour))
 	await.Until(t, "those of the wrong host arrive", sent(11*3))
-	r.Drain(5 * time.Second)
+	r.Drain(time.Minute)
 	if st := r.Status()[0]; st.Rejected != 0 {
 		t.Errorf("status %+v", st)
 	}

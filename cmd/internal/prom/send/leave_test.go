@@ -145,7 +145,7 @@ func TestLeave(t *testing.T) {
 			if r.Done(d) {
 				t.Error("a directory to which a host came back is done")
 			}
-			r.Drain(time.Second)
+			r.Drain(time.Minute)
 			if f.requests != n {
 				t.Errorf("%d requests, and %d before", f.requests, n)
 			}

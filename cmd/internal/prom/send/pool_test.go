@@ -73,7 +73,7 @@ func TestManyWait(t *testing.T) {
 		}
 	}
 	await.Until(t, "all samples arrive", func() bool { return size(f.contents()) == size(want) })
-	r.Drain(10 * time.Second)
+	r.Drain(time.Minute)
 	sendtest.Compare(t, f.contents(), want)
 	if n, free := len(r.nodes[0].pool.places), len(r.nodes[0].pool.free); n != 0 || free == 0 || free > places {
 		t.Errorf("afterwards %d windows, memory of %d", n, free)
@@ -115,7 +115,7 @@ func TestManyAhead(t *testing.T) {
 		}
 		return n == 3
 	})
-	r.Drain(time.Second)
+	r.Drain(time.Minute)
 }
 
 // TestShared checks that two archives have names, texts, and descriptions of metrics in common, and series of an instance their labels.

@@ -36,7 +36,7 @@ func TestShort(t *testing.T) {
 	r.Set([]Dir{d})
 	r.Leave([]Dir{d})
 	await.Until(t, "all is settled", func() bool { return r.Done(d) })
-	r.Drain(time.Second)
+	r.Drain(time.Minute)
 	sendtest.Exact(t, f.contents(), want)
 }
 

@@ -2,6 +2,7 @@ package send
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -40,7 +41,7 @@ func TestLate(t *testing.T) {
 	want := g.want()
 	r.Leave([]Dir{d})
 	await.Until(t, "all is settled", func() bool { return r.Done(d) })
-	r.Drain(time.Second)
+	r.Drain(time.Minute)
 	sendtest.Exact(t, f.contents(), want)
 }
 
@@ -67,9 +68,36 @@ func TestForgets(t *testing.T) {
 	await.Until(t, "samples are sent again", all(9))
 	g.add(5, "a.b")
 	want := g.want()
-	r.Drain(10 * time.Second)
+	r.Drain(time.Minute)
 	sendtest.Exact(t, f.contents(), want)
 	if !strings.Contains(events, "the server has lost samples") {
 		t.Errorf("events: %s", events)
 	}
+}
+
+// TestLateAgain ends a recorder before the server shows the samples that it has accepted. The next recorder must not send them again.
+func TestLateAgain(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.late = 2 * time.Second
+	g := &grower{t: t, dir: t.TempDir(), at: sendtest.Start()}
+	d := Dir{Path: g.dir, Name: "www"}
+	g.begin()
+	g.add(35, "a.b")
+	event := func(string, error) {}
+	r := leaver(t, f, d, 10*time.Second, event)
+	await.Until(t, "samples are accepted", func() bool {
+		st, ok, err := readState(filepath.Join(d.Path, stateName(r.nodes[0], d)))
+		return ok && err == nil && st.At.Base != ""
+	})
+	r.Drain(0)
+	if size(f.contents()) > 0 {
+		t.Log("this machine is too busy: the samples are visible already")
+	}
+	r = leaver(t, f, d, 500*time.Millisecond, event)
+	r.Leave([]Dir{d})
+	want := g.want()
+	await.Until(t, "all is settled", func() bool { return r.Done(d) })
+	r.Drain(time.Minute)
+	sendtest.Exact(t, f.contents(), want)
 }
