@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,12 +31,19 @@ type checked struct {
 	twice    int             // samples that archives have more than once
 	foreign  int             // samples in archives that no host served
 	gaps     []time.Duration // of more than one and a half intervals, at kills
-	deviant  int             // hosts with another number of samples in the engine
-	engine   uint64
-	compared int     // values that were compared one by one
-	differ   int     // of these, values that the engine does not have, or has differently, or more than once
+	engine   held
 	stored   *stored // nil without object storage
 	examples []string
+}
+
+// A held is what the engine has of the values in archives.
+type held struct {
+	values  uint64
+	lost    int // values that it does not have
+	twice   int // values that it has more often than archives
+	foreign int // values of times without a value in the archives
+	differ  int // other values than those of archives
+	hosts   int // with any of these
 }
 
 func (c *checked) example(format string, args ...any) {
@@ -46,15 +54,14 @@ func (c *checked) example(format string, args ...any) {
 
 // verdict returns an error if a sample was lost.
 func (c *checked) verdict() error {
-	lacking := 0
-	if c.stored != nil {
-		lacking = c.stored.lacking
+	bad := c.missing + c.twice + c.foreign + c.engine.hosts
+	if s := c.stored; s != nil {
+		bad += s.lacking + s.foreign + s.lost + s.twice
 	}
-	if c.missing+c.twice+c.foreign+c.deviant+c.differ+lacking == 0 {
+	if bad == 0 {
 		return nil
 	}
-	return fmt.Errorf("samples were lost: %d missing, %d twice, %d foreign, %d hosts deviate in the engine, %d values differ, %d archives are not in the store:\n%s",
-		c.missing, c.twice, c.foreign, c.deviant, c.differ, lacking, strings.Join(c.examples, "\n"))
+	return fmt.Errorf("samples were lost, or are there twice:\n%s", strings.Join(c.examples, "\n"))
 }
 
 // inFlight is the time between the answer of a host and the write of the sample: if a recorder is killed within it, the sample was not written.
@@ -88,7 +95,7 @@ func (b *bench) check(ctx context.Context) (*checked, error) {
 	}
 	for h := range b.hosts {
 		times, ends, err := c.host(b, h, func(m map[string]map[string][]point) error {
-			if b.victor == nil || m == nil {
+			if b.victor == nil {
 				return nil
 			}
 			return c.compare(ctx, b.victor, h, m)
@@ -97,30 +104,14 @@ func (b *bench) check(ctx context.Context) (*checked, error) {
 			return nil, err
 		}
 		c.samples(h, answered[h], times, kills[h], ends, b.interval)
-		if b.victor != nil {
-			want := uint64(len(times) * b.crowd.values)
-			got, err := b.victor.count(ctx, hosts.Name(h), b.duration+time.Hour)
-			if err != nil {
-				return nil, err
-			}
-			c.engine += got
-			if got != want {
-				c.deviant++
-				c.example("%s: the engine has %d samples, archives have %d", hosts.Name(h), got, want)
-			}
-		}
 	}
 	return c, nil
 }
 
-// exact is the number of hosts of which each value is compared.
-const exact = 5
-
-// host reads the archives of a host and returns the times of its samples in microseconds, and the ends of the archives. It calls f with the values of some hosts, by metric and
-// instance.
+// host reads the archives of a host and returns the times of its samples in microseconds, and the ends of the archives. It calls f with the values, by metric and instance.
 func (c *checked) host(b *bench, h int, f func(map[string]map[string][]point) error) (times []int64, ends []time.Time, err error) {
 	var points map[string]map[string][]point
-	if h%max(1, b.hosts/exact) == 0 {
+	if b.victor != nil {
 		points = make(map[string]map[string][]point)
 	}
 	paths, err := filepath.Glob(filepath.Join(b.dir, "r*", hosts.Name(h), "*.meta*"))
@@ -246,30 +237,62 @@ func (c *checked) samples(h int, answered, times []int64, kills, ends []time.Tim
 
 // compare compares each value of a host with those of the engine.
 func (c *checked) compare(ctx context.Context, e *engine, h int, want map[string]map[string][]point) error {
-	err := e.export(ctx, hosts.Name(h), func(metric, inst string, got []point) {
-		list := want[metric][inst]
-		delete(want[metric], inst)
-		order := func(a, b point) int { return int(a.at - b.at) }
-		slices.SortFunc(list, order)
-		slices.SortFunc(got, order)
-		c.compared += len(list)
-		if len(list) != len(got) {
-			c.differ += max(len(list), len(got)) - min(len(list), len(got))
-			c.example("%s: %s{%s}: the engine has %d values, archives have %d", hosts.Name(h), metric, inst, len(got), len(list))
-			return
-		}
-		for i := range list {
-			if list[i].at != got[i].at || math.Abs(list[i].value-got[i].value) > 1e-12*math.Abs(list[i].value) {
-				c.differ++
-				c.example("%s: %s{%s}: the engine has %v, archives have %v", hosts.Name(h), metric, inst, got[i], list[i])
-			}
-		}
+	was := c.engine
+	got := make(map[[2]string][]point)
+	err := e.export(ctx, hosts.Name(h), func(metric, inst string, list []point) {
+		k := [2]string{metric, inst}
+		got[k] = append(got[k], list...)
 	})
 	for metric, byInst := range want {
 		for inst, list := range byInst {
-			c.differ += len(list)
-			c.example("%s: %s{%s} is not in the engine", hosts.Name(h), metric, inst)
+			k := [2]string{metric, inst}
+			if text := c.engine.series(list, got[k]); text != "" {
+				c.example("%s: %s{%s}: %s", hosts.Name(h), metric, inst, text)
+			}
+			delete(got, k)
 		}
 	}
+	for k, list := range got {
+		c.engine.foreign += len(list)
+		c.engine.values += uint64(len(list))
+		c.example("%s: %s{%s}: no archive has %d values of the engine", hosts.Name(h), k[0], k[1], len(list))
+	}
+	now := c.engine
+	if now.lost+now.twice+now.foreign+now.differ > was.lost+was.twice+was.foreign+was.differ {
+		c.engine.hosts++
+	}
 	return err
+}
+
+// series compares the values of a series in archives with those in the engine, and describes a difference.
+func (e *held) series(want, got []point) (text string) {
+	order := func(a, b point) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.value, b.value)) }
+	slices.SortFunc(want, order)
+	slices.SortFunc(got, order)
+	e.values += uint64(len(got))
+	for len(want)+len(got) > 0 {
+		switch {
+		case len(got) == 0 || len(want) > 0 && want[0].at < got[0].at:
+			e.lost++
+			text = fmt.Sprintf("the engine does not have the value of %v", time.UnixMilli(want[0].at))
+			want = want[1:]
+		case len(want) == 0 || got[0].at < want[0].at:
+			e.foreign++
+			text = fmt.Sprintf("no archive has the value of %v", time.UnixMilli(got[0].at))
+			got = got[1:]
+		default:
+			at := want[0].at
+			if math.Abs(want[0].value-got[0].value) > 1e-12*math.Abs(want[0].value) {
+				e.differ++
+				text = fmt.Sprintf("the engine has %v, archives have %v", got[0], want[0])
+			}
+			want, got = want[1:], got[1:]
+			for len(got) > 0 && got[0].at == at && (len(want) == 0 || want[0].at > at) {
+				e.twice++
+				text = fmt.Sprintf("the value of %v is there more than once", time.UnixMilli(at))
+				got = got[1:]
+			}
+		}
+	}
+	return text
 }

@@ -23,8 +23,12 @@ import (
 // An engine is a VictoriaMetrics.
 type engine struct {
 	cmd  *exec.Cmd
+	path string
 	addr string
 	dir  string
+
+	spent time.Duration // by those that were killed
+	bytes float64       // that those received
 }
 
 func startEngine(ctx context.Context, path, dir string) (*engine, error) {
@@ -32,32 +36,47 @@ func startEngine(ctx context.Context, path, dir string) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{addr: ln.Addr().String(), dir: dir}
+	e := &engine{path: path, addr: ln.Addr().String(), dir: dir}
 	ln.Close()
-	log, err := os.Create(dir + ".log")
+	return e, e.start(ctx)
+}
+
+// start starts the process, and waits until it answers.
+func (e *engine) start(ctx context.Context) error {
+	log, err := os.OpenFile(e.dir+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer log.Close()
 	// New samples are found at once, and no sample is left out because of its time.
-	e.cmd = exec.Command(path, "-storageDataPath="+dir, "-httpListenAddr="+e.addr, "-retentionPeriod=100y", "-search.latencyOffset=0s", "-search.disableCache", "-memory.allowedPercent=20")
+	e.cmd = exec.Command(e.path, "-storageDataPath="+e.dir, "-httpListenAddr="+e.addr, "-retentionPeriod=100y", "-search.latencyOffset=0s", "-search.disableCache", "-memory.allowedPercent=20")
 	e.cmd.Stdout, e.cmd.Stderr = log, log
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := e.cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	for range 100 {
+	for range 300 {
 		if r, err := http.Get(e.url() + "/health"); err == nil {
 			r.Body.Close()
-			return e, nil
+			return nil
 		}
 		if err := sleep(ctx, 100*time.Millisecond); err != nil {
 			break
 		}
 	}
 	e.stop()
-	return nil, fmt.Errorf("%s does not answer, see %s.log", path, dir)
+	return fmt.Errorf("%s does not answer, see %s.log", e.path, e.dir)
 }
+
+// kill kills the process.
+func (e *engine) kill() {
+	e.spent, e.bytes = e.cpu(), e.received(context.Background())
+	e.cmd.Process.Kill()
+	e.cmd.Wait()
+}
+
+// cpu returns the processor time so far.
+func (e *engine) cpu() time.Duration { return e.spent + cpuTime(e.cmd.Process.Pid) }
 
 func (e *engine) url() string { return "http://" + e.addr }
 
@@ -91,29 +110,6 @@ func (e *engine) flush(ctx context.Context) error {
 		return err
 	}
 	return body.Close()
-}
-
-// count returns the number of samples of a host.
-func (e *engine) count(ctx context.Context, host string, span time.Duration) (uint64, error) {
-	expr := fmt.Sprintf(`sum(count_over_time({__name__=~"sim_.*",hostname=%q}[%ds]))`, host, int(span.Seconds()))
-	body, err := e.get(ctx, "/api/v1/query", url.Values{"query": {expr}})
-	if err != nil {
-		return 0, err
-	}
-	defer body.Close()
-	var a struct {
-		Data struct {
-			Result []struct{ Value [2]any }
-		}
-	}
-	if err := json.NewDecoder(body).Decode(&a); err != nil {
-		return 0, err
-	}
-	if len(a.Data.Result) == 0 {
-		return 0, nil
-	}
-	text, _ := a.Data.Result[0].Value[1].(string)
-	return strconv.ParseUint(text, 10, 64)
 }
 
 // A point is a value at a time in milliseconds since 1970.
@@ -156,9 +152,10 @@ func (e *engine) export(ctx context.Context, host string, f func(metric, instanc
 
 // received returns the number of bytes that were sent to the engine.
 func (e *engine) received(ctx context.Context) (sum float64) {
+	sum = e.bytes
 	body, err := e.get(ctx, "/metrics", nil)
 	if err != nil {
-		return 0
+		return sum
 	}
 	defer body.Close()
 	s := bufio.NewScanner(body)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -29,6 +30,7 @@ type bench struct {
 	real      int
 	dir       string
 	ship      bool
+	victims   []string
 
 	crowd  *crowd
 	victor *engine // nil without one
@@ -49,14 +51,16 @@ func main() {
 	flag.DurationVar(&b.interval, "interval", 10*time.Second, "time between two samples")
 	flag.DurationVar(&b.duration, "duration", time.Minute, "how long all hosts are recorded; the long form is 1h")
 	flag.IntVar(&b.recorders, "recorders", 1, "number of recorders")
-	flag.DurationVar(&b.kill, "kill", 0, "time from one kill of a recorder to the next; 0 kills none")
-	flag.DurationVar(&b.down, "down", 5*time.Second, "time until a killed recorder is started again")
+	flag.DurationVar(&b.kill, "kill", 0, "time from one kill to the next; 0 kills none")
+	victims := flag.String("victims", "recorder", "what is killed, in turn: recorder, engine, store")
+	flag.DurationVar(&b.down, "down", 5*time.Second, "time until what was killed is started again")
 	flag.BoolVar(&b.fleet, "fleet", false, "the recorders share the hosts (--fleet), instead of a list for each")
 	flag.IntVar(&b.real, "real", 0, "number of pmloggers of the C implementation that are measured beside them")
 	flag.BoolVar(&b.ship, "ship", false, "the recorders store their archives in object storage, which this process has in its memory")
 	flag.StringVar(&b.dir, "dir", "", "keep the archives there")
 	plans := flag.Bool("plan", false, "print the table of docs/scaling.md, and exit")
 	flag.Parse()
+	b.victims = strings.Split(*victims, ",")
 	if *plans {
 		fmt.Print(plan())
 		return
@@ -72,6 +76,13 @@ func main() {
 func (b *bench) run(ctx context.Context) (err error) {
 	if b.hosts < 1 || b.recorders < 1 || b.recorders > b.hosts || b.interval <= 0 {
 		return fmt.Errorf("%d hosts, %d recorders, interval %v", b.hosts, b.recorders, b.interval)
+	}
+	for _, v := range b.victims {
+		switch {
+		case v == "recorder", v == "engine" && b.engine != "", v == "store" && b.ship:
+		default:
+			return fmt.Errorf("victim %q is unknown, or its option -engine or -ship is not given", v)
+		}
 	}
 	if b.dir == "" {
 		if b.dir, err = os.MkdirTemp("", "scale"); err != nil {
@@ -102,8 +113,8 @@ func (b *bench) run(ctx context.Context) (err error) {
 		}
 		defer b.store.stop()
 	}
-	fmt.Printf("%d hosts of %d metrics (%d values) every %v, %d recorders, %v, a kill each %v\n",
-		b.hosts, b.metrics, b.crowd.values, b.interval, b.recorders, b.duration, b.kill)
+	fmt.Printf("%d hosts of %d metrics (%d values) every %v, %d recorders, %v, a kill each %v (%s)\n",
+		b.hosts, b.metrics, b.crowd.values, b.interval, b.recorders, b.duration, b.kill, strings.Join(b.victims, ", "))
 	if err := b.record(ctx, config); err != nil {
 		return err
 	}

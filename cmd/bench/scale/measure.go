@@ -63,7 +63,10 @@ type measured struct {
 	engineCPU   time.Duration
 	engineBytes float64
 
+	kills map[string]int // of recorders, the engine and the store
+
 	span      time.Duration
+	live      []int64 // MiB
 	used      []time.Duration
 	rss, pss  []int
 	engineRSS int
@@ -72,13 +75,13 @@ type measured struct {
 
 // measure begins.
 func (b *bench) measure() *measured {
-	m := &measured{begin: time.Now(), last: time.Now()}
+	m := &measured{begin: time.Now(), last: time.Now(), kills: make(map[string]int)}
 	for _, r := range b.list {
 		m.cpu = append(m.cpu, r.cpu())
 	}
 	m.in, m.out = b.transferred()
 	if b.victor != nil {
-		m.engineCPU, m.engineBytes = cpuTime(b.victor.cmd.Process.Pid), b.victor.received(context.Background())
+		m.engineCPU, m.engineBytes = b.victor.cpu(), b.victor.received(context.Background())
 	}
 	return m
 }
@@ -99,10 +102,11 @@ func (m *measured) progress(b *bench, at time.Duration) {
 	}
 	m.last = time.Now()
 	var cpu time.Duration
-	pss, lag, queue := 0, 0.0, 0.0
+	pss, used, lag, queue := 0, int64(0), 0.0, 0.0
 	for i, r := range b.list {
 		cpu += r.cpu() - m.cpu[i]
 		pss += proportional(r.pid())
+		used += r.live.mib.Load()
 		for _, h := range r.state.Hosts {
 			lag = max(lag, h.Lag)
 		}
@@ -110,8 +114,8 @@ func (m *measured) progress(b *bench, at time.Duration) {
 			queue = max(queue, w.Lag)
 		}
 	}
-	fmt.Printf("%6.0f s: recorders: processor %.1f %%, %.0f KiB a host, latest sample %.2f s late, engine %.0f s behind\n",
-		at.Seconds(), 100*cpu.Seconds()/time.Since(m.begin).Seconds(), float64(pss)/float64(b.hosts), lag, queue)
+	fmt.Printf("%6.0f s: recorders: processor %.1f %%, %.0f KiB a host (%d live), latest sample %.2f s late, engine %.0f s behind\n",
+		at.Seconds(), 100*cpu.Seconds()/time.Since(m.begin).Seconds(), float64(pss)/float64(b.hosts), used*1024/int64(b.hosts), lag, queue)
 }
 
 // end ends the measurement.
@@ -120,17 +124,18 @@ func (m *measured) end(b *bench) {
 	for i, r := range b.list {
 		r.look()
 		m.used = append(m.used, r.cpu()-m.cpu[i])
+		m.live = append(m.live, r.live.mib.Load())
 		m.rss, m.pss = append(m.rss, resident(r.pid())), append(m.pss, proportional(r.pid()))
 	}
 	in, out := b.transferred()
 	m.in, m.out = in-m.in, out-m.out
 	if b.victor != nil {
 		pid := b.victor.cmd.Process.Pid
-		m.engineCPU, m.engineBytes, m.engineRSS = cpuTime(pid)-m.engineCPU, b.victor.received(context.Background())-m.engineBytes, resident(pid)
+		m.engineCPU, m.engineBytes, m.engineRSS = b.victor.cpu()-m.engineCPU, b.victor.received(context.Background())-m.engineBytes, resident(pid)
 	}
 }
 
-func sum[T int | time.Duration](list []T) (n T) {
+func sum[T int | int64 | time.Duration](list []T) (n T) {
 	for _, v := range list {
 		n += v
 	}
@@ -160,24 +165,24 @@ func (m *measured) print(b *bench, c *checked) {
 	fmt.Println("| | |\n| --- | --- |")
 	row("hosts, values a second", "%d, %.0f", b.hosts, rate)
 	row("processor time of a host in recorders", "%.2f ms a sample, %.3f %% of a processor", sum(m.used).Seconds()*1000/(n*m.span.Seconds()/b.interval.Seconds()), 100*sum(m.used).Seconds()/m.span.Seconds()/n)
-	row("memory of a host in recorders", "%.0f KiB proportional, %.0f KiB resident, %.0f KiB at most", float64(sum(m.pss))/n, float64(sum(m.rss))/n, float64(peakOf(b.list))/n)
+	row("memory of a host in recorders", "%.0f KiB proportional, %.0f KiB resident, %.0f KiB live, %.0f KiB at most", float64(sum(m.pss))/n, float64(sum(m.rss))/n, float64(sum(m.live))*1024/n, float64(peakOf(b.list))/n)
+	for i, r := range b.list {
+		row(fmt.Sprintf("memory of recorder %d at the end", i), "%.0f MiB resident, %d MiB live, %.0f MiB at most", float64(m.rss[i])/1024, m.live[i], float64(r.peak)/1024)
+	}
 	arch := diskSize(b.dir, func(p string) bool { return strings.Contains(p, "/r") && strings.Contains(filepath.Base(p), "20") })
 	row("disk, before compression", "%.2f B a value", float64(arch)/float64(max(1, c.values)))
 	row("network, hosts to recorders", "%.0f B a sample, %.2f B a value", float64(m.out)/(n*m.span.Seconds()/b.interval.Seconds()), float64(m.out)/rate/m.span.Seconds())
 	if b.victor != nil {
 		row("network, recorders to the engine", "%.2f B a value", m.engineBytes/rate/m.span.Seconds())
 		row("engine", "processor %.1f %%, %.0f MB resident, disk %.2f B a value", 100*m.engineCPU.Seconds()/m.span.Seconds(), float64(m.engineRSS)/1024,
-			float64(diskSize(b.victor.dir, func(string) bool { return true }))/float64(max(1, c.engine)))
+			float64(diskSize(b.victor.dir, func(string) bool { return true }))/float64(max(1, c.engine.values)))
 	}
-	lag, kills, missed := 0.0, 0, uint64(0)
+	lag := 0.0
 	for _, r := range b.list {
-		lag, kills = max(lag, r.lag), kills+len(r.kills)-1
-		for _, h := range r.state.Hosts {
-			missed += h.Missed
-		}
+		lag = max(lag, r.lag)
 	}
 	row("latest sample", "%.2f s late", lag)
-	row("kills", "%d", kills)
+	row("kills", "%d of recorders, %d of the engine, %d of the store", m.kills["recorder"], m.kills["engine"], m.kills["store"])
 	if len(c.gaps) > 0 {
 		g := slices.Clone(c.gaps)
 		row("gap at a kill", "%.1f s at most, median %.1f s, for an interval of %v and %v without a recorder", g[len(g)-1].Seconds(), g[len(g)/2].Seconds(), b.interval, b.down)
@@ -185,10 +190,12 @@ func (m *measured) print(b *bench, c *checked) {
 	row("samples", "%d answered, %d in %d archives, %d answered when their recorder was killed or left the host", c.served, c.recorded, c.archives, c.lost)
 	row("lost or duplicate samples", "%d missing, %d twice, %d that no host served", c.missing, c.twice, c.foreign)
 	if b.victor != nil {
-		row("values in the engine", "%d of %d; %d hosts deviate; of %d compared one by one %d differ", c.engine, c.values, c.deviant, c.compared, c.differ)
+		e := c.engine
+		row("values in the engine", "%d of %d; %d lost, %d twice, %d that no archive has, %d differ; all are right of %d hosts", e.values, c.values, e.lost, e.twice, e.foreign, e.differ, b.hosts-e.hosts)
 	}
 	if s := c.stored; s != nil {
-		row("object storage", "%d archives, %d of them by the recorders before they ended, %.2f B a value; of %d samples read from it %d archives lack some", s.archives, s.soon, s.per, s.samples, s.lacking)
+		row("archives in the store", "%d, %d of them by the recorders before they ended, %.2f B a value; %d are missing, %d that no recorder has", s.archives, s.soon, s.per, s.lacking, s.foreign)
+		row("samples in the store", "%d (%d values) of %d; %d lost, %d twice", s.samples, s.values, c.recorded, s.lost, s.twice)
 	}
 	row("all archives ended after", "%.1f s", m.ended.Seconds())
 }

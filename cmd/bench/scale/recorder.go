@@ -3,14 +3,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,6 +36,7 @@ type recorder struct {
 	spent time.Duration // by those that were killed
 	state state
 	peak  int // KiB
+	live  *live
 	lag   float64
 }
 
@@ -69,9 +76,38 @@ func (r *recorder) start() error {
 		return err
 	}
 	defer out.Close()
-	r.cmd.Stdout, r.cmd.Stderr = out, os.Stderr
+	r.live = &live{to: os.Stderr}
+	r.cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
+	r.cmd.Stdout, r.cmd.Stderr = out, r.live
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	return r.cmd.Start()
+}
+
+// A live reads the reports of garbage collections from the messages of a process, and writes the others.
+type live struct {
+	to   io.Writer
+	rest []byte
+	mib  atomic.Int64 // in use after the last collection
+}
+
+// collected is a report. Its third number of MiB is of the memory that is still in use.
+var collected = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^gc \d+ @.* \d+->\d+->(\d+) MB, `) })
+
+func (l *live) Write(b []byte) (int, error) {
+	l.rest = append(l.rest, b...)
+	for {
+		line, rest, ok := bytes.Cut(l.rest, []byte("\n"))
+		if !ok {
+			return len(b), nil
+		}
+		l.rest = rest
+		if m := collected().FindSubmatch(line); m != nil {
+			n, _ := strconv.Atoi(string(m[1]))
+			l.mib.Store(int64(n))
+		} else if _, err := fmt.Fprintf(l.to, "%s\n", line); err != nil {
+			return 0, err
+		}
+	}
 }
 
 // log returns the name of the file with the output of all its processes.
@@ -176,10 +212,10 @@ func (b *bench) record(ctx context.Context, config string) error {
 	return b.finish(ctx, m)
 }
 
-// attack waits for the duration, and kills recorders.
+// attack waits for the duration, and kills recorders, the engine and the store in turn.
 func (b *bench) attack(ctx context.Context, m *measured) error {
 	begin := time.Now()
-	next, victim := b.kill, 0
+	next, turn, victim := b.kill, 0, 0
 	for time.Since(begin) < b.duration {
 		if err := sleep(ctx, min(5*time.Second, b.duration-time.Since(begin))); err != nil {
 			return err
@@ -188,14 +224,29 @@ func (b *bench) attack(ctx context.Context, m *measured) error {
 			r.look()
 		}
 		if b.kill > 0 && time.Since(begin) >= next && time.Since(begin) < b.duration-b.down-b.interval {
-			r := b.list[victim%len(b.list)]
-			victim++
+			what := b.victims[turn%len(b.victims)]
+			turn++
 			next += b.kill
-			r.kill()
+			m.kills[what]++
+			fmt.Printf("%6.0f s: %s killed\n", time.Since(begin).Seconds(), what)
+			var again func() error
+			switch what {
+			case "engine":
+				b.victor.kill()
+				again = func() error { return b.victor.start(ctx) }
+			case "store":
+				b.store.stop()
+				again = b.store.start
+			default:
+				r := b.list[victim%len(b.list)]
+				victim++
+				r.kill()
+				again = r.start
+			}
 			if err := sleep(ctx, b.down); err != nil {
 				return err
 			}
-			if err := r.start(); err != nil {
+			if err := again(); err != nil {
 				return err
 			}
 		}

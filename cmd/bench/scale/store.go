@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -26,8 +27,10 @@ const bucket = "scale"
 
 // A store is object storage in this process.
 type store struct {
-	srv *http.Server
-	dir *objects.Dir
+	handler http.Handler
+	addr    string
+	srv     *http.Server
+	dir     *objects.Dir
 }
 
 // startStore starts the store, and sets the variables with which this process and its children find it.
@@ -36,18 +39,17 @@ func startStore() (*store, error) {
 	if err := back.CreateBucket(bucket); err != nil {
 		return nil, err
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	s := &store{handler: gofakes3.New(back).Server(), addr: "127.0.0.1:0"}
+	if err := s.start(); err != nil {
 		return nil, err
 	}
-	s := &store{srv: &http.Server{Handler: gofakes3.New(back).Server()}}
-	go s.srv.Serve(ln) // until stop
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": "http://" + ln.Addr().String(), "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "PCP_OBJECT_CACHE": "off",
+		"AWS_ENDPOINT_URL": "http://" + s.addr, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "PCP_OBJECT_CACHE": "off",
 	} {
 		os.Setenv(name, value)
 	}
 	objects.Register(os.Getenv)
+	var err error
 	if s.dir, err = objects.OpenDir("s3://"+bucket+"/site", os.Getenv); err != nil {
 		s.stop()
 		return nil, err
@@ -55,6 +57,19 @@ func startStore() (*store, error) {
 	return s, nil
 }
 
+// start makes the store answer.
+func (s *store) start() error {
+	ln, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		return err
+	}
+	s.addr = ln.Addr().String()
+	s.srv = &http.Server{Handler: s.handler}
+	go s.srv.Serve(ln) // until stop
+	return nil
+}
+
+// stop ends all connections and accepts no others. Objects are kept.
 func (s *store) stop() { s.srv.Close() }
 
 // A stored is what the store has.
@@ -62,8 +77,12 @@ type stored struct {
 	soon     int     // archives that the recorders stored
 	archives int     // all of them, after the rest was stored
 	bytes    int64   // of the files of archives
-	samples  int     // of the hosts whose archives were read from the store
-	lacking  int     // archives that it does not have, or with other samples
+	samples  int     // in them
+	values   uint64  // in them
+	lost     int     // samples of local archives that it does not have
+	twice    int     // samples that it has more often than the local archives
+	lacking  int     // archives that it does not have
+	foreign  int     // archives that only it has
 	per      float64 // bytes a value
 }
 
@@ -131,43 +150,65 @@ func (s *store) finish(ctx context.Context, b *bench, c *checked) (*stored, erro
 	return st, nil
 }
 
-// compare compares the archives of a host with those of the store; of some hosts, their samples.
+// compare compares the samples of the archives of a host with those of the store.
 func (s *store) compare(b *bench, c *checked, st *stored, h int, list map[string]bool) error {
 	paths, err := filepath.Glob(filepath.Join(b.dir, "r*", hosts.Name(h), "*.meta*"))
 	if err != nil {
 		return err
 	}
+	count := make(map[int64]int) // of samples, by time: local ones less stored ones
+	read := func(path string, each int) (values uint64, samples int, err error) {
+		a, err := archive.Open(path)
+		if err != nil {
+			return 0, 0, err
+		}
+		var times []int64
+		values, err = new(checked).read(a, nil, &times)
+		for _, t := range times {
+			count[t] += each
+		}
+		return values, len(times), errors.Join(err, a.Close())
+	}
+	seen := make(map[string]bool)
 	for _, path := range paths {
 		base, _, _ := strings.Cut(path, ".meta")
 		name := filepath.Base(base)
-		if !list[name] {
-			if _, err := archive.Open(base); err != nil {
+		if seen[base] {
+			continue
+		}
+		seen[base] = true
+		if _, _, err := read(base, 1); err != nil {
+			if st, serr := os.Stat(base + ".0"); serr == nil && st.Size() < 1000 {
 				continue // killed at its beginning
 			}
+			return err
+		}
+		if !list[name] {
 			st.lacking++
 			c.example("the store has no archive %s of %s", name, hosts.Name(h))
-			continue
 		}
-		if h%max(1, b.hosts/exact) != 0 {
-			continue
+		seen[name] = true
+	}
+	for name := range list {
+		if !seen[name] {
+			st.foreign++
+			c.example("only the store has the archive %s of %s", name, hosts.Name(h))
 		}
-		var counts [2]int
-		for i, from := range []string{base, s.dir.Address(hosts.Name(h) + "/" + name)} {
-			a, err := archive.Open(from)
-			if err != nil {
-				return err
-			}
-			var times []int64
-			_, err = new(checked).read(a, nil, &times)
-			if err := errors.Join(err, a.Close()); err != nil {
-				return err
-			}
-			counts[i] = len(times)
+		values, samples, err := read(s.dir.Address(hosts.Name(h)+"/"+name), -1)
+		if err != nil {
+			return err
 		}
-		st.samples += counts[1]
-		if counts[0] != counts[1] {
-			st.lacking++
-			c.example("archive %s of %s has %d samples, in the store %d", name, hosts.Name(h), counts[0], counts[1])
+		st.values += values
+		st.samples += samples
+	}
+	for t, n := range count {
+		switch {
+		case n > 0:
+			st.lost += n
+			c.example("%s: the store does not have the sample of %v", hosts.Name(h), time.UnixMicro(t))
+		case n < 0:
+			st.twice -= n
+			c.example("%s: the store has the sample of %v %d times more than the archives", hosts.Name(h), time.UnixMicro(t), -n)
 		}
 	}
 	return nil
