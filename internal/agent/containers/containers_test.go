@@ -2,11 +2,17 @@ package containers
 
 import (
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
 const podUID = "0f3c9c1e-55f5-4b0e-9d5c-0d3f0e9a7b11"
@@ -62,7 +68,7 @@ func newTree(t testing.TB) tree {
 
 func TestLabels(t *testing.T) {
 	tr := newTree(t)
-	f := New(tr.dir)
+	f := New(tr.dir, nil)
 	pod := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(podUID, "-", "_") + ".slice"
 	check := func(cgroup string, want Labels) {
 		t.Helper()
@@ -70,19 +76,19 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", cgroup, got, want)
 		}
 	}
-	web := Labels{"web", "registry.example/web:1.2", "web-5d4f", "shop", "containerd"}
+	web := Labels{Container: "web", Image: "registry.example/web:1.2", Pod: "web-5d4f", PodUID: podUID, Namespace: "shop", Runtime: "containerd"}
 	check(pod+"/cri-containerd-"+id(1)+".scope", web)
 	check(pod+"/cri-containerd-"+id(1)+".scope/init.scope", web)
 	check("/kubepods/burstable/pod"+podUID+"/"+id(1), web)
-	check(pod+"/crio-"+id(2)+".scope", Labels{"db", "registry.example/db:16", "db-0", "shop", "cri-o"})
-	check(pod+"/crio-conmon-"+id(2)+".scope", Labels{Pod: "api-7", Namespace: "shop"})
+	check(pod+"/crio-"+id(2)+".scope", Labels{Container: "db", Image: "registry.example/db:16", Pod: "db-0", PodUID: podUID, Namespace: "shop", Runtime: "cri-o"})
+	check(pod+"/crio-conmon-"+id(2)+".scope", Labels{Pod: "api-7", PodUID: podUID, Namespace: "shop"})
 	check("/system.slice/docker-"+id(3)+".scope", Labels{Container: "blog", Image: "blog:3", Runtime: "docker"})
 	check("/docker/"+id(3), Labels{Container: "blog", Image: "blog:3", Runtime: "docker"})
 	check("/machine.slice/libpod-"+id(4)+".scope/container", Labels{Container: "cron", Image: "docker.io/library/cron:2", Runtime: "podman"})
 	check("/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-"+id(5)+".scope", Labels{Container: "mine", Runtime: "podman"})
-	check(pod+"/cri-containerd-"+id(6)+".scope", Labels{Container: "api", Pod: "api-7", Namespace: "shop", Runtime: "containerd"})
-	check(pod+"/cri-containerd-"+id(8)+".scope", Labels{Container: id(8)[:12], Pod: "api-7", Namespace: "shop", Runtime: "containerd"})
-	check(pod, Labels{Pod: "api-7", Namespace: "shop"})
+	check(pod+"/cri-containerd-"+id(6)+".scope", Labels{Container: "api", Pod: "api-7", PodUID: podUID, Namespace: "shop", Runtime: "containerd"})
+	check(pod+"/cri-containerd-"+id(8)+".scope", Labels{Container: id(8)[:12], Pod: "api-7", PodUID: podUID, Namespace: "shop", Runtime: "containerd"})
+	check(pod, Labels{Pod: "api-7", PodUID: podUID, Namespace: "shop"})
 	check("/machine.slice/libpod-"+id(7)+".scope", Labels{})
 	check("/machine.slice/libpod-conmon-"+id(4)+".scope", Labels{})
 	check("/system.slice/cron.service", Labels{})
@@ -93,7 +99,7 @@ func TestLabels(t *testing.T) {
 // TestLater has a container whose files come after its control group.
 func TestLater(t *testing.T) {
 	tr := tree{t, t.TempDir()}
-	f := New(tr.dir)
+	f := New(tr.dir, nil)
 	now := time.Now()
 	f.now = func() time.Time { return now }
 	group := "/system.slice/docker-" + id(1) + ".scope"
@@ -116,6 +122,41 @@ func TestLater(t *testing.T) {
 	}
 }
 
+// TestRuntimes has containers that only their runtime knows, and a container about which files and runtime differ.
+func TestRuntimes(t *testing.T) {
+	dir, err := os.MkdirTemp("", "rt") // short enough for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	tr := tree{t, dir}
+	tr.write("var/lib/docker/containers/"+id(2)+"/config.v2.json", `{"Name":"/old","Config":{"Image":"blog:3"}}`)
+	tr.write("run/x", "")
+	ln, err := net.Listen("unix", filepath.Join(dir, "run/docker.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `[{"Id":%q,"Names":["/blog"],"ImageID":"sha256:%s","Labels":{"tier":"back"}},{"Id":%q,"Names":["/new"]}]`, id(1), id(9), id(2))
+	})}
+	go s.Serve(ln)
+	defer s.Close()
+	f := New(dir, nil)
+	defer f.Close()
+	group := "/system.slice/docker-" + id(1) + ".scope"
+	f.Saw("/system.slice/cron.service")
+	f.Saw(group)
+	await.Until(t, "labels of the runtime", func() bool { return f.Labels(group) != (Labels{}) })
+	l := f.Labels(group)
+	want := map[string]any{"container": "blog", "image_id": "sha256:" + id(9), "runtime": "docker", "container_label_tier": "back"}
+	if d := cmp.Diff(want, l.Map(map[string]any{})); d != "" {
+		t.Error(d)
+	}
+	if got, want := f.Labels("/docker/"+id(2)), (Labels{Container: "new", Image: "blog:3", Runtime: "docker"}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // TestHostile has files that must not be read, or not trusted.
 func TestHostile(t *testing.T) {
 	tr := tree{t, t.TempDir()}
@@ -126,7 +167,7 @@ func TestHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr.write(dir+id(3)+"/config.v2.json", `{"Name":"/`+strings.Repeat("y", 300)+`","Config":{"Image":"a\nb"}}`)
-	f := New(tr.dir)
+	f := New(tr.dir, nil)
 	for n := 1; n <= 2; n++ {
 		if got := f.Labels("/docker/" + id(n)); got != (Labels{}) {
 			t.Errorf("container %d: %.100v", n, got)
@@ -197,14 +238,14 @@ func BenchmarkLabels(b *testing.B) {
 	b.Run("cold", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			f := New(tr.dir)
+			f := New(tr.dir, nil)
 			for _, g := range groups {
 				f.Labels(g)
 			}
 		}
 	})
 	b.Run("warm", func(b *testing.B) {
-		f := New(tr.dir)
+		f := New(tr.dir, nil)
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, g := range groups {

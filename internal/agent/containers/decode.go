@@ -3,15 +3,32 @@ package containers
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/agent/containers/runtimes"
 )
 
 // Labels are those of a container; a label that is not known is "".
 type Labels struct {
 	Container string // name of the container; in a pod the name within the pod
 	Image     string
+	ImageID   string // digest of the image
 	Pod       string
+	PodUID    string
 	Namespace string
 	Runtime   string // docker, podman, containerd or cri-o
+
+	own *[]runtimes.Label // that users gave; nil for none
+}
+
+// of returns the labels of a container that its runtime lists.
+func of(c *runtimes.Container) Labels {
+	l := Labels{
+		Container: c.Name, Image: c.Image, ImageID: c.ImageID, Pod: c.Pod, PodUID: c.PodUID, Namespace: c.Namespace, Runtime: c.Runtime,
+	}
+	if len(c.Labels) > 0 {
+		l.own = &c.Labels
+	}
+	return l
 }
 
 // merge fills in what l lacks.
@@ -20,28 +37,48 @@ func (l *Labels) merge(other Labels) {
 		to   *string
 		from string
 	}{
-		{&l.Container, other.Container}, {&l.Image, other.Image}, {&l.Pod, other.Pod}, {&l.Namespace, other.Namespace}, {&l.Runtime, other.Runtime},
+		{&l.Container, other.Container},
+		{&l.Image, other.Image},
+		{&l.ImageID, other.ImageID},
+		{&l.Pod, other.Pod},
+		{&l.PodUID, other.PodUID},
+		{&l.Namespace, other.Namespace},
+		{&l.Runtime, other.Runtime},
 	} {
 		if *f.to == "" {
 			*f.to = f.from
 		}
+	}
+	if l.own == nil {
+		l.own = other.own
 	}
 }
 
 // Map adds the known labels to m. A value that cannot be a label is left out.
 func (l *Labels) Map(m map[string]any) map[string]any {
 	for _, f := range [...]struct{ name, value string }{
-		{"container", l.Container}, {"image", l.Image}, {"pod", l.Pod}, {"namespace", l.Namespace}, {"runtime", l.Runtime},
+		{"container", l.Container},
+		{"image", l.Image},
+		{"image_id", l.ImageID},
+		{"pod", l.Pod},
+		{"pod_uid", l.PodUID},
+		{"namespace", l.Namespace},
+		{"runtime", l.Runtime},
 	} {
 		if f.value != "" && len(f.value) <= maxValue && !strings.ContainsFunc(f.value, func(r rune) bool { return r < ' ' || r > '~' }) {
 			m[f.name] = f.value
+		}
+	}
+	if l.own != nil {
+		for _, o := range *l.own {
+			m[o.Name] = o.Value
 		}
 	}
 	return m
 }
 
 // maxValue is the maximum length of the value of a label.
-const maxValue = 255
+const maxValue = runtimes.MaxValue
 
 // decodeSpec reads the annotations of a config.json of the Open Container Initiative, which containerd and CRI-O write for each
 // container of a pod.
@@ -66,6 +103,7 @@ func decodeSpec(b []byte) (l Labels, err error) {
 		Container: first(containerd+"container-name", "io.kubernetes.container.name", "nerdctl/name"),
 		Image:     first(containerd+"image-name", crio+"ImageName", crio+"Image", "nerdctl/image-ref"),
 		Pod:       first(containerd+"sandbox-name", "io.kubernetes.pod.name"),
+		PodUID:    first(containerd+"sandbox-uid", "io.kubernetes.pod.uid"),
 		Namespace: first(containerd+"sandbox-namespace", "io.kubernetes.pod.namespace"),
 	}
 	switch {
@@ -92,6 +130,7 @@ func decodeDocker(b []byte) (l Labels, err error) {
 	l = Labels{Container: strings.TrimPrefix(file.Name, "/"), Image: file.Config.Image, Runtime: "docker"}
 	if k := file.Config.Labels; k["io.kubernetes.pod.name"] != "" {
 		l.Container, l.Pod, l.Namespace = k["io.kubernetes.container.name"], k["io.kubernetes.pod.name"], k["io.kubernetes.pod.namespace"]
+		l.PodUID = k["io.kubernetes.pod.uid"]
 	}
 	return l, nil
 }
@@ -152,5 +191,5 @@ func podLabels(name string) (uid string, l Labels, ok bool) {
 	if len(words) != 3 || !isUID(words[2]) {
 		return "", l, false
 	}
-	return words[2], Labels{Namespace: words[0], Pod: words[1]}, true
+	return words[2], Labels{Namespace: words[0], Pod: words[1], PodUID: words[2]}, true
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/agent/containers/runtimes"
 	"github.com/go-pcp/pcp/internal/hostroot"
 )
 
@@ -21,12 +23,13 @@ const (
 	maxList       = 16 << 20 // bytes of a list of containers
 	maxPasswd     = 4 << 20
 
-	// again is the time after which a container without labels, or a directory of the kubelet, is looked at again.
-	again = 10 * time.Second
+	// again is the time after which a container without labels is looked for again. It doubles up to longest.
+	again, longest = 10 * time.Second, 5 * time.Minute
 )
 
 // A Finder finds labels, and remembers them. It must not be used by several goroutines at a time.
 type Finder struct {
+	asker *runtimes.Asker
 	root  string
 	now   func() time.Time
 	known map[string]*entry // by identifier of a container or pod
@@ -39,9 +42,14 @@ type Finder struct {
 }
 
 type entry struct {
+	group  group
 	labels Labels
-	found  bool
+	files  Labels // those of files
+	found  bool   // in files
+	listed bool   // by a runtime
+	rounds uint64 // of the asker
 	at     time.Time
+	wait   time.Duration
 }
 
 // A list is a containers.json.
@@ -51,16 +59,33 @@ type list struct {
 	all               map[string]Labels
 }
 
-// New returns a Finder for a host whose root directory is root, "/" or where a container has it.
-func New(root string) *Finder {
+// New returns a Finder for a host whose root directory is root, "/" or where a container has it. log gets the reasons for which
+// runtimes cannot be asked; nil discards.
+func New(root string, log *slog.Logger) *Finder {
 	if root == "" {
 		root = "/"
 	}
-	return &Finder{root: root, now: time.Now, known: make(map[string]*entry), lists: make(map[string]*list)}
+	return &Finder{
+		asker: runtimes.New(runtimes.Config{Root: root, Log: log}),
+		root:  root, now: time.Now, known: make(map[string]*entry), lists: make(map[string]*list),
+	}
+}
+
+// Close ends requests to runtimes.
+func (f *Finder) Close() error { return f.asker.Close() }
+
+// Ask has the runtimes asked in the background.
+func (f *Finder) Ask() { f.asker.Ask() }
+
+// Saw has the runtimes asked in the background if a new control group belongs to a container or pod.
+func (f *Finder) Saw(cgroup string) {
+	if _, ok := parseGroup(cgroup); ok {
+		f.asker.Ask()
+	}
 }
 
 // Labels returns the labels of the container, or pod, that a control group belongs to, none if it belongs to none, or if no
-// file describes the container.
+// file and no runtime describes the container.
 func (f *Finder) Labels(cgroup string) Labels {
 	g, ok := parseGroup(cgroup)
 	if !ok {
@@ -72,16 +97,56 @@ func (f *Finder) Labels(cgroup string) Labels {
 	}
 	now := f.now()
 	e := f.known[key]
-	if e != nil && (e.found || now.Sub(e.at) < again) {
+	rounds := f.asker.Rounds()
+	due := e != nil && !(e.found && e.listed) && now.Sub(e.at) >= e.wait
+	if e != nil && e.rounds == rounds && e.group == g && !due {
 		return e.labels
 	}
-	if len(f.known) >= maxContainers {
-		clear(f.known) // most have ended
+	if e == nil {
+		if len(f.known) >= maxContainers {
+			clear(f.known) // most have ended
+		}
+		e = &entry{wait: again / 2}
+		f.known[key] = e
+		due = true
 	}
-	e = &entry{at: now}
-	f.known[key] = e
-	e.labels, e.found = f.find(&g)
+	if due {
+		e.at, e.wait = now, min(2*e.wait, longest)
+		if !e.found {
+			e.files, e.found = f.find(&g)
+		}
+		if !e.listed {
+			f.asker.Ask()
+		}
+	}
+	e.rounds, e.group = rounds, g
+	e.labels, e.listed = f.ask(&g, e.files)
 	return e.labels
+}
+
+// ask adds to labels of files those that the last answers of runtimes have, which take precedence, and reports whether a runtime lists
+// the container or pod.
+func (f *Finder) ask(g *group, files Labels) (l Labels, listed bool) {
+	var c *runtimes.Container
+	if g.id == "" {
+		if c, listed = f.asker.Pod(g.pod); listed {
+			l = of(c)
+			l.Runtime = "" // that of its containers
+		}
+	} else if c, listed = f.asker.Find(g.id, g.uid); listed {
+		l = of(c)
+	}
+	l.merge(files)
+	if l == (Labels{}) {
+		return l, listed
+	}
+	if l.Container == "" && g.id != "" {
+		l.Container = g.id[:12]
+	}
+	if l.PodUID == "" {
+		l.PodUID = g.pod
+	}
+	return l, listed
 }
 
 // find reads the files about a container or pod.

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -289,12 +290,12 @@ func (a *Agent) refreshAcct(client *pmda.Client) {
 }
 
 // Close implements io.Closer: it switches process accounting off if the agent has switched
-// it on, and closes files.
+// it on, closes files, and ends requests to the runtimes of containers.
 func (a *Agent) Close() error {
 	for _, v := range a.views {
 		v.close()
 	}
-	return a.machine.acct.Close()
+	return errors.Join(a.machine.containers.Close(), a.machine.acct.Close())
 }
 
 // Blocks of acctMetrics.

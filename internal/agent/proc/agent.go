@@ -132,7 +132,7 @@ func newMachine(cfg *Config) *machine {
 	m.users = &names{path: filepath.Join(cfg.Root, "etc/passwd"), reading: &m.clock}
 	m.groups = &names{path: filepath.Join(cfg.Root, "etc/group"), reading: &m.clock}
 	m.ttys.root = cfg.Root
-	m.containers = containers.New(cfg.Root)
+	m.containers = containers.New(cfg.Root, cfg.Log)
 	if isProc(m.dir) {
 		m.maxOpen = min(maxOpen, openLimit()/openShare)
 	}

@@ -40,7 +40,9 @@ func Builtin() builtin.Spec {
 					cfg.CGroup = s.Arg
 				}
 			}
-			return New(cfg), nil
+			a := New(cfg)
+			a.machine.containers.Ask() // before labels are first requested
+			return a, nil
 		},
 	}
 }

@@ -101,6 +101,7 @@ type groupTree struct {
 	names   []byte
 	reader  directory
 	path    []byte
+	saw     func(path string) // is called for each new group
 }
 
 // maxGroups is the maximum number of control groups of a hierarchy.
@@ -110,7 +111,7 @@ const maxGroups = 1 << 18
 func (g *groups) tree(m *mount) (*groupTree, error) {
 	t := g.trees[m.dir]
 	if t == nil {
-		t = &groupTree{known: make(map[string]*group)}
+		t = &groupTree{known: make(map[string]*group), saw: g.containers.Saw}
 		t.root = &group{dir: m.dir, name: "/"}
 		g.trees[m.dir] = t
 	}
@@ -177,6 +178,7 @@ func (t *groupTree) below(parent *group, name []byte) *group {
 		path := string(t.path)
 		g = &group{dir: t.root.dir + path, path: path, name: unescapeUnit(path)}
 		t.known[path] = g
+		t.saw(path)
 	}
 	return g
 }

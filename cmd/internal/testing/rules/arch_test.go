@@ -119,6 +119,7 @@ var floors = map[string]int{
 	"internal/hostlabels":                 1,
 	"internal/nsenter":                    1,
 	"internal/agent/containers":           2,
+	"internal/agent/containers/runtimes":  1,
 	"internal/hostroot":                   0,
 	"internal/processes":                  0,
 	"internal/rootproto":                  1,
