@@ -483,3 +483,50 @@ func FuzzArchive(f *testing.F) {
 		exercise(t, (&maker{meta: meta, data: data, index: index}).write(t))
 	})
 }
+
+// TestUnknownFeature opens archives whose labels have a feature.
+func TestUnknownFeature(t *testing.T) {
+	for _, c := range []struct {
+		feature uint32
+		want    pcp.Error
+	}{{0, 0}, {archive.FeatureQA, 0}, {1, pcp.ErrFeature}, {archive.FeatureQA | 1<<30, pcp.ErrFeature}} {
+		m := small(archive.Version3)
+		for _, b := range [][]byte{m.data, m.meta, m.index} {
+			l, err := archive.DecodeLabel(b)
+			must(t, err)
+			l.Features = c.feature
+			copy(b, l.Append(nil))
+		}
+		base := m.write(t)
+		a, err := archive.Open(base)
+		if err == nil {
+			a.Close()
+		}
+		if pcp.Code(err) != c.want {
+			t.Errorf("feature %#x: %v, want %v", c.feature, err, c.want)
+		}
+		a, err = archive.Options{AnyFeatures: true}.Open(base)
+		if err != nil {
+			t.Errorf("feature %#x with AnyFeatures: %v", c.feature, err)
+			continue
+		}
+		a.Close()
+	}
+}
+
+// TestVersions opens archives by the version in their labels.
+func TestVersions(t *testing.T) {
+	for version, want := range map[byte]pcp.Error{0: pcp.ErrLabel, 1: pcp.ErrLabel, 2: 0, 4: pcp.ErrLabel} {
+		m := small(archive.Version2)
+		for _, b := range [][]byte{m.data, m.meta, m.index} {
+			b[7] = version
+		}
+		a, err := archive.Open(m.write(t))
+		if err == nil {
+			a.Close()
+		}
+		if pcp.Code(err) != want {
+			t.Errorf("version %d: %v, want %v", version, err, want)
+		}
+	}
+}

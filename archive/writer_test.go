@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -366,5 +367,30 @@ func TestDiscard(t *testing.T) {
 	}
 	if err := w.Discard(); err != nil {
 		t.Errorf("again: %v", err)
+	}
+}
+
+// TestWriterLeavesOutOptional writes labels some of which are optional.
+func TestWriterLeavesOutOptional(t *testing.T) {
+	w := create(t, archive.WriterConfig{})
+	must(t, w.Desc(metric(1, pcp.Type32, pcp.InDomNull, pcp.SemInstant), "a"))
+	set, err := pcp.ParseLabels(`{"kept":1,"left":2}`, pcp.LabelContext)
+	must(t, err)
+	for i, l := range set.Index {
+		if string(set.JSON[l.Name:int(l.Name)+int(l.NameLen)]) == "left" {
+			set.Index[i].Flags |= pcp.LabelOptional
+		}
+	}
+	must(t, w.Labels(at(0), pcp.LabelContext, 0, []pcp.LabelSet{set}))
+	var res pcp.Result
+	res.Time = at(0)
+	res.AddSet(metric(1, pcp.Type32, pcp.InDomNull, pcp.SemInstant).PMID)
+	res.Add(pcp.Int32Value(1))
+	must(t, w.WriteResult(&res))
+	must(t, w.Close())
+	meta, err := os.ReadFile(w.Path() + ".meta")
+	must(t, err)
+	if !bytes.Contains(meta, []byte(`"kept":1`)) || bytes.Contains(meta, []byte("left")) {
+		t.Errorf("metadata are %q", meta)
 	}
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // TestStatus checks cmd/conformance/status.md: each row that works, wholly or partly,
-// names its proof, and each thing it names exists. It runs none of them.
+// names its proof, and each thing it names exists. A row that is not provided has
+// its reason, in docs/decisions.md too. It runs none of them.
 func TestStatus(t *testing.T) {
 	rows, head := readStatus(t)
 	shown := evidence(t)
@@ -29,6 +30,7 @@ func TestStatus(t *testing.T) {
 		lines[r.id] = r.line
 
 		word, note, _ := strings.Cut(r.status, " (")
+		word, reason, _ := strings.Cut(word, ", because ")
 		count[word]++
 		switch word {
 		case "works":
@@ -36,13 +38,17 @@ func TestStatus(t *testing.T) {
 			if note == "" {
 				t.Errorf("%s: works partly: say in parentheses what is missing", at)
 			}
+		case "not provided":
+			if reason == "" || !strings.Contains(r.shown, "docs/decisions.md") {
+				t.Errorf("%s: is not provided: give the reason, after \", because \", and in docs/decisions.md", at)
+			}
 		case "not yet":
 			if r.shown != "" {
 				t.Errorf("%s: is not there yet, and something shows it: %s", at, r.shown)
 			}
 			continue
 		default:
-			t.Errorf("%s: status %q is not works, partly or not yet", at, r.status)
+			t.Errorf("%s: status %q is not works, partly, not provided or not yet", at, r.status)
 			continue
 		}
 		if r.shown == "" {
@@ -55,7 +61,7 @@ func TestStatus(t *testing.T) {
 			}
 		}
 	}
-	want := fmt.Sprintf("%d rows work, %d partly, %d not yet.", count["works"], count["partly"], count["not yet"])
+	want := fmt.Sprintf("%d rows work, %d partly, %d not yet, %d not provided.", count["works"], count["partly"], count["not yet"], count["not provided"])
 	if head != want {
 		t.Errorf("cmd/conformance/status.md: its head says %q; the rows say %q", head, want)
 	}
