@@ -75,7 +75,7 @@ func TestProfiles(t *testing.T) {
 	set := func(context int32, insts int) error {
 		list := []pcp.ProfileInDom{{InDom: 1, State: 1, Insts: make([]int32, insts)}}
 		pdu := wire.Append(nil, 0, &wire.Profile{Context: context, Profile: pcp.Profile{InDoms: list}})
-		return p.set(pdu[wire.HeaderSize:], &clients)
+		return p.set(pdu[wire.HeaderSize:], defaultMaxContexts, &clients)
 	}
 	if p.of(1) != nil {
 		t.Error("profile of a context without one")
@@ -89,7 +89,7 @@ func TestProfiles(t *testing.T) {
 	if err := set(2, smallProfileBytes/4); err != pcp.ErrTooBig {
 		t.Errorf("set without room: %v", err)
 	}
-	for i := range int32(maxContexts - 1) {
+	for i := range int32(defaultMaxContexts - 1) {
 		if err := set(i+10, 0); err != nil {
 			t.Fatal(i, err)
 		}

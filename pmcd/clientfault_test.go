@@ -219,6 +219,26 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestConfiguredLimits has limits below the defaults.
+func TestConfiguredLimits(t *testing.T) {
+	s := start(t, pmcd.Config{MaxContexts: 2, MaxMetrics: 3, Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}})
+	c := dial(t, "unix", s.Socket)
+	for i := range int32(3) {
+		c.send(&wire.Profile{Context: i})
+	}
+	var e wire.Error
+	if c.expect(&e); e.Code != pcp.ErrAgain {
+		t.Errorf("a third context: %v, want %v", e.Code, pcp.ErrAgain)
+	}
+	c.send(&wire.Fetch{PMIDs: make([]pcp.PMID, 4)})
+	if c.expect(&e); e.Code != pcp.ErrTooBig {
+		t.Errorf("four metrics: %v, want %v", e.Code, pcp.ErrTooBig)
+	}
+	if res := c.fetch(pcp.NewPMID(301, 0, 1)); len(res.Sets[0].Values) != 1 {
+		t.Errorf("afterwards a fetch gives %+v", res.Sets)
+	}
+}
+
 // TestManyClientsAtOnce connects 500 clients in the same moment.
 func TestManyClientsAtOnce(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("other", 301, refresher{&scripted{}})}})

@@ -27,9 +27,10 @@ const (
 	// maxClients is how many clients are served at a time; others are
 	// refused with pcp.ErrConnLimit.
 	maxClients = 16384
-	// maxContexts is how many contexts of one client may have a profile; the
-	// next is refused with pcp.ErrAgain.
-	maxContexts = 1024
+	// defaultMaxContexts and defaultMaxMetrics are of a Config's MaxContexts and
+	// MaxMetrics.
+	defaultMaxContexts = 1024
+	defaultMaxMetrics  = 32768
 	// maxProfileBytes bounds the profiles of one client by the size of the
 	// PDUs that brought them; beyond it pcp.ErrTooBig.
 	maxProfileBytes = 4 << 20
@@ -38,9 +39,6 @@ const (
 	// than smallProfileBytes, so that profiles of usual size find room.
 	maxAllProfileBytes = 64 << 20
 	smallProfileBytes  = 32 << 10
-	// maxMetrics is how many metrics a fetch may ask for; beyond it
-	// pcp.ErrTooBig.
-	maxMetrics = 32768
 	// keepMetrics and keepReply are for how many metrics, and how many bytes
 	// of values, a client keeps the memory of a fetch for the next one.
 	keepMetrics = 4096
@@ -119,6 +117,14 @@ type Config struct {
 	// MaxPDU is the longest PDU accepted from a client in bytes; 0 means
 	// wire.MaxInbound. A client that sends a longer one is dropped.
 	MaxPDU int
+
+	// MaxContexts is how many contexts of one client may have a profile; 0
+	// means 1024. The next is refused with pcp.ErrAgain.
+	MaxContexts int
+
+	// MaxMetrics is how many metrics a fetch may ask for; 0 means
+	// 32768. A fetch of more is refused with pcp.ErrTooBig.
+	MaxMetrics int
 
 	// Dir is where agent processes run and, by their custom, keep their logs;
 	// "" means the current directory.
@@ -214,6 +220,12 @@ func (c *Config) setDefaults() {
 	}
 	if c.MaxPDU <= 0 {
 		c.MaxPDU = wire.MaxInbound
+	}
+	if c.MaxContexts <= 0 {
+		c.MaxContexts = defaultMaxContexts
+	}
+	if c.MaxMetrics <= 0 {
+		c.MaxMetrics = defaultMaxMetrics
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -54,7 +54,7 @@ func (r *request) decodeFetch(body []byte, profiles *profiles) (*pcp.Profile, er
 	if err := decode(req, body); err != nil {
 		return nil, err
 	}
-	if len(req.PMIDs) > maxMetrics {
+	if len(req.PMIDs) > r.s.cfg.MaxMetrics {
 		return nil, pcp.ErrTooBig
 	}
 	profile := profiles.of(req.Context)

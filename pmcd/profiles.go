@@ -18,14 +18,14 @@ type clientProfile struct {
 }
 
 // set answers PDU_PROFILE, which has no reply unless it is refused. The clients share the room
-// for profiles.
-func (p *profiles) set(body []byte, clients *roster) error {
+// for profiles; one client has at most limit contexts.
+func (p *profiles) set(body []byte, limit int, clients *roster) error {
 	var req wire.Profile
 	if err := decode(&req, body); err != nil {
 		return err
 	}
 	old, have := p.byContext[req.Context]
-	if !have && len(p.byContext) >= maxContexts {
+	if !have && len(p.byContext) >= limit {
 		return pcp.ErrAgain
 	}
 	more := len(body) - old.size

@@ -122,7 +122,7 @@ func (c *client) handle(r *request, h wire.Header, body []byte) (reply wire.PDU,
 	c.turn.enter(len(body), c.last, c.s.closing)
 	switch h.Type {
 	case wire.TypeProfile:
-		return nil, c.profiles.set(body, &c.s.clients)
+		return nil, c.profiles.set(body, c.s.cfg.MaxContexts, &c.s.clients)
 	case wire.TypeCreds:
 		return nil, c.credentials(body)
 	case wire.TypeFetch, wire.TypeHighResFetch:

@@ -80,6 +80,14 @@ func (s control) SetAgentTimeout(d time.Duration) {
 	s.log.Info("agents' time limit changed", "timeout", d)
 }
 
+// CredsTimeout is how long a new agent process has for its first PDU.
+func (s control) CredsTimeout() time.Duration { return s.cfg.CredsTimeout }
+
+// Limits are those of requests of clients.
+func (s control) Limits() agentpmcd.Limits {
+	return agentpmcd.Limits{PDU: s.cfg.MaxPDU, Contexts: s.cfg.MaxContexts, Metrics: s.cfg.MaxMetrics}
+}
+
 // Features are what the server can do.
 func (s control) Features() agentpmcd.Features {
 	f := agentpmcd.Features{

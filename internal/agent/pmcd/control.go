@@ -1,6 +1,8 @@
 package pmcd
 
 import (
+	"time"
+
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
 )
@@ -81,6 +83,36 @@ func (a *Agent) controlMetrics() []pmda.Metric {
 		button(15, "sighup", "stores have the collector read its configuration again",
 			"Any value stored with pmstore(1) does what a SIGHUP does: dead agents are\n"+
 				"restarted, and those started and stopped that were changed in pmcd.conf.", a.c.RequestHangUp),
+	}
+}
+
+// limitMetrics are the limits of clients and new agents, which PCP has from 7.2.1 on.
+func (a *Agent) limitMetrics() []pmda.Metric {
+	limit := func(item int, name string, units pcp.Units, one, help string, value func(l Limits) int) pmda.Metric {
+		return pmda.Metric{
+			Name: "pmcd.limits." + name, Item: item, Type: pcp.TypeU32, Sem: pcp.SemDiscrete, Units: units,
+			OneLine: one, Help: help,
+			Value: func(int32, int) (pcp.Value, error) { return number(uint32(value(a.c.Limits()))) },
+		}
+	}
+	return []pmda.Metric{
+		limit(27, "inpdusize", bytesize, "longest PDU that is accepted from a client",
+			"A client that sends a longer one is dropped. Option -L of pmcd sets it.",
+			func(l Limits) int { return l.PDU }),
+		limit(28, "contexts", pcp.Units{}, "contexts that one client may have",
+			"The profile of a further context is refused. Option -C of pmcd sets it.",
+			func(l Limits) int { return l.Contexts }),
+		limit(29, "metrics", pcp.Units{}, "metrics that one fetch may ask for",
+			"A fetch of more metrics is refused. Option -M of pmcd sets it.",
+			func(l Limits) int { return l.Metrics }),
+		{
+			Name: "pmcd.control.creds_timeout", Item: 30, Type: pcp.TypeU32, Sem: pcp.SemDiscrete, Units: seconds,
+			OneLine: "seconds that a new agent has for its first PDU",
+			Help:    "An agent that takes longer is not started. Option -q of pmcd sets it, and\nPMCD_CREDS_TIMEOUT.",
+			Value: func(int32, int) (pcp.Value, error) {
+				return number(uint32(a.c.CredsTimeout() / time.Second))
+			},
+		},
 	}
 }
 

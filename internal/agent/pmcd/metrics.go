@@ -53,6 +53,7 @@ func (a *Agent) listClients(context.Context) error {
 // metrics returns the table, cluster by cluster.
 func (a *Agent) metrics() []pmda.Metric {
 	list := append(a.general(), a.controlMetrics()...)
+	list = append(list, a.limitMetrics()...)
 	list = append(list, a.bufferMetrics()...)
 	list = append(list, pduMetrics(clusterPDUsIn, "pmcd.pdu_in.", "received", a.c.PDUsIn)...)
 	list = append(list, pduMetrics(clusterPDUsOut, "pmcd.pdu_out.", "sent", a.c.PDUsOut)...)
@@ -76,6 +77,8 @@ func flag(on bool) (pcp.Value, error) {
 }
 
 var (
+	bytesize    = pcp.NewUnits(1, 0, 0, pcp.SpaceByte, 0, 0)
+	seconds     = pcp.NewUnits(0, 1, 0, 0, pcp.TimeSec, 0)
 	kbyte       = pcp.NewUnits(1, 0, 0, pcp.SpaceKByte, 0, 0)
 	count       = pcp.NewUnits(0, 0, 1, 0, 0, pcp.CountOne)
 	millisecond = pcp.NewUnits(0, 1, 0, 0, pcp.TimeMsec, 0)

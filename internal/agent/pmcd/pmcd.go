@@ -47,6 +47,11 @@ type Collector interface {
 	AgentTimeout() time.Duration
 	SetAgentTimeout(time.Duration)
 
+	// CredsTimeout is the time limit for the first PDU of a new agent.
+	CredsTimeout() time.Duration
+	// Limits are those of requests of clients.
+	Limits() Limits
+
 	// Debug are the debug options of the collector, as bits.
 	Debug() int32
 	SetDebug(int32)
@@ -82,6 +87,12 @@ type ClientState struct {
 	ID        int // as in pmda.Client, unique among those connected
 	Start     time.Time
 	Container string
+}
+
+// Limits are the values of pmcd.limits: the longest PDU in bytes, the contexts of a client, and the
+// metrics of a fetch.
+type Limits struct {
+	PDU, Contexts, Metrics int
 }
 
 // Features are the values of pmcd.feature.

@@ -43,6 +43,8 @@ func (f *fakeCollector) SetTraceBuffers(n int) error {
 }
 
 func (f *fakeCollector) PDUsIn(kind int) uint64          { return f.in[kind] }
+func (f *fakeCollector) CredsTimeout() time.Duration     { return 7 * time.Second }
+func (f *fakeCollector) Limits() Limits                  { return Limits{PDU: 65536, Contexts: 64, Metrics: 32768} }
 func (f *fakeCollector) RequestHangUp()                  { f.requests++ }
 func (f *fakeCollector) ClientStates() []ClientState     { return f.clients }
 func (f *fakeCollector) AgentTimeout() time.Duration     { return f.timeout }
@@ -115,6 +117,10 @@ func TestValues(t *testing.T) {
 	number(0, itemNumAgents, 2)
 	number(0, itemNumClients, 2)
 	number(0, 4, 5)
+	number(0, 27, 65536)
+	number(0, 28, 64)
+	number(0, 29, 32768)
+	number(0, 30, 7)
 	number(clusterPDUsIn, 3, 40)
 	number(clusterPDUsIn, 24, 1)
 	number(clusterPDUsIn, itemPDUTotal, 43)

@@ -36,6 +36,7 @@ type logger struct {
 	pcp.Instance
 	port              uint32
 	pmcdHost, archive string
+	note              string
 }
 
 // listLoggers reads dir as __pmLogFindLocalPorts does: files of processes that have
@@ -68,7 +69,7 @@ func listLoggers(dir string, exists func(pid int) bool) ([]logger, error) {
 }
 
 // parseLogger parses the lines of a file: the port, the host of the pmcd that it
-// logs from, and the archive. All but the first can be missing.
+// logs from, the archive, and a note. All but the first can be missing.
 func parseLogger(b []byte) (l logger, ok bool) {
 	line := func() string {
 		s, rest, _ := bytes.Cut(b, []byte("\n"))
@@ -82,7 +83,7 @@ func parseLogger(b []byte) (l logger, ok bool) {
 	if err != nil {
 		return l, false
 	}
-	l.port, l.pmcdHost, l.archive = uint32(port), line(), line()
+	l.port, l.pmcdHost, l.archive, l.note = uint32(port), line(), line(), line()
 	return l, true
 }
 
@@ -258,6 +259,10 @@ func (a *Agent) loggerMetrics() []pmda.Metric {
 				}
 				return text(host)
 			}),
+		metric(4, "note", pcp.TypeString, "notes about the pmlogger processes",
+			"The argument of pmlogger's options -m and -x, such as pmlogger_check, or reexec\n"+
+				"after it has started itself again. \"\" without them.",
+			func(l *logger) (pcp.Value, error) { return text(l.note) }),
 	}
 }
 

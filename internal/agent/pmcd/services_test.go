@@ -37,7 +37,7 @@ func TestServices(t *testing.T) {
 	me := strconv.Itoa(os.Getpid())
 	const gone = "2147483646" // more than any system has
 	loggers, engines := filepath.Join(tmp, "pmlogger"), filepath.Join(tmp, "pmie")
-	write(t, filepath.Join(loggers, me), []byte("4330\nfrom.host\n/var/log/base\n"))
+	write(t, filepath.Join(loggers, me), []byte("4330\nfrom.host\n/var/log/base\npmlogger_check\n"))
 	write(t, filepath.Join(loggers, gone), []byte("4331\nfrom.host\n/var/log/base\n"))
 	write(t, filepath.Join(loggers, "notes"), []byte("4331\nx\ny\n"))
 	if err := os.Symlink(filepath.Join(loggers, me), filepath.Join(loggers, primaryName)); err != nil {
@@ -58,7 +58,7 @@ func TestServices(t *testing.T) {
 	if len(got) != 2 || got[0].Uint32() != 4330 || got[pid].Uint32() != 4330 {
 		t.Errorf("ports are %v", got)
 	}
-	for item, want := range map[int]string{1: "from.host", 2: "/var/log/base"} {
+	for item, want := range map[int]string{1: "from.host", 2: "/var/log/base", 4: "pmlogger_check"} {
 		if got := values(t, a, clusterLogger, item); string(got[pid].Bytes()) != want {
 			t.Errorf("2.3.%d is %q, want %q", item, got[pid].Bytes(), want)
 		}

@@ -67,6 +67,8 @@ To collect from this machine without configuration and without root, use "pcp up
 			cli.Heading("Configuration options"),
 			{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file"},
 			{Short: 'L', Arg: "BYTES", Help: "maximum size for PDUs from clients [default 65536]"},
+			{Short: 'C', Long: "maxctx", Arg: "N", Extra: true, Help: "maximum number of contexts of a client [default 1024]"},
+			{Short: 'M', Long: "maxmetric", Arg: "N", Extra: true, Help: "maximum number of metrics of a fetch [default 32768]"},
 			{Short: 'q', Arg: "TIME", Help: "PMDA initial negotiation timeout (seconds) [default 3]"},
 			{Short: 't', Arg: "TIME", Help: "PMDA response timeout (seconds) [default 5]"},
 			{Short: 'v', Long: "verify", Help: "check validity of pmcd configuration, then exit"},
@@ -264,6 +266,16 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 			set.usagef(o, "-L requires a positive value")
 		}
 		set.server.MaxPDU = int(n)
+	case 'C', 'M':
+		n, err := strconv.ParseInt(arg, 0, 32)
+		if err != nil || n <= 0 {
+			set.usagef(o, "-%c requires a positive value", opt.Short)
+		}
+		if opt.Short == 'C' {
+			set.server.MaxContexts = int(n)
+		} else {
+			set.server.MaxMetrics = int(n)
+		}
 	case 'q':
 		n, err := strconv.Atoi(arg)
 		if err != nil || n <= 0 {

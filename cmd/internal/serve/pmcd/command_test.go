@@ -342,6 +342,8 @@ func TestOptions(t *testing.T) {
 	f(1, "pmcd: -t requires a positive numeric argument", "-f", "-t", "x")
 	f(1, "pmcd: -q requires a positive numeric argument", "-f", "-q", "0")
 	f(1, "pmcd: -L requires a positive value", "-f", "-L", "0")
+	f(1, "pmcd: -C requires a positive value", "-f", "-C", "0")
+	f(1, "pmcd: -M requires a positive value", "-f", "-M", "x")
 	f(1, "pmcd: -T requires a positive numeric argument", "-f", "-T", "x")
 	f(1, "not an IP address", "-f", "-i", "nonsense", "-s", filepath.Join(dir, "no", "dir"))
 	f(1, "No such file or directory", "-f", "-i", "127.0.0.1", "-p", freePort(t), "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "l"), "-c", filepath.Join(dir, "none"))
