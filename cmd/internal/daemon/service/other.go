@@ -2,8 +2,14 @@
 
 package service
 
-import "os"
+import (
+	"net"
+	"os"
+)
 
 func monotonic() int64 { return 0 }
+
+// SetBacklog does nothing: the system's limit of waiting connections remains.
+func SetBacklog([]net.Listener, int) error { return nil }
 
 func closeOnExec(*os.File) {}

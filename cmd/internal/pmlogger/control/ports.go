@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -159,9 +160,11 @@ func (e *Endpoints) tcp(p Ports) error {
 		}
 		for _, ln := range []net.Listener{v4, v6} {
 			if ln != nil {
-				queue(ln, pending)
 				e.Listeners = append(e.Listeners, ln)
 			}
+		}
+		if err := service.SetBacklog(e.Listeners, pending); err != nil && p.Warn != nil {
+			p.Warn("backlog of connections: " + err.Error())
 		}
 		if v4 == nil && v6 == nil {
 			return fmt.Errorf("__pmBind(%d): %s", port, pcp.Code(err4))

@@ -73,6 +73,7 @@ type File struct {
 
 	ranks map[string]int // of the sections that set them
 
+	MaxPending int           // connections that may wait to be accepted, 0 if not set
 	KeepAlive  time.Duration // 0 if not set, negative for no probes
 	MaxClients int           // 0 if not set
 	MaxBody    int64         // 0 if not set
@@ -178,7 +179,8 @@ func (f *File) set(section, key, value string) (err error) {
 	case "redis.enabled", "resp.enabled":
 		f.ForwardKeys, err = choice(key, value, "false", "true")
 	case "maxpending":
-		f.note("maxpending is ignored: the system bounds how many connections wait (net.core.somaxconn)")
+		n, nerr := number(key, value, 1<<20)
+		f.MaxPending, err = int(n), nerr
 	case "chunksize":
 		f.note("chunksize is ignored: answers are sent in pieces as they come")
 	case "keepalive":

@@ -31,6 +31,7 @@ func TestParse(t *testing.T) {
 	f("\ufeff[pmproxy]\r\npcp.enabled = false ; why\r\nhttp.enabled: false\nsecure.enabled=false", File{NoPCP: true, NoHTTP: true, NoSecure: true})
 	f("[pmproxy]\npcp.enabled = false\npcp.enabled = true", File{})
 	f("[pmproxy]\nkeepalive = 30\nmaxclients = 5\nhttp.maxbody = 100", File{KeepAlive: 30 * time.Second, MaxClients: 5, MaxBody: 100})
+	f("[pmproxy]\nmaxpending = 7", File{MaxPending: 7})
 	f("[pmproxy]\nkeepalive = 0", File{KeepAlive: -1})
 	f("[pmproxy]\ncertificates = a\nprivate_key = b\nauthority = c\ncipher_list = d\ncipher_suites = e:f",
 		File{Certificates: "a", PrivateKey: "b", Authority: "c", CipherList: "d", CipherSuites: "e:f"})
@@ -49,12 +50,11 @@ func TestParse(t *testing.T) {
 	f("[discover]\nexclude.metrics = a.*, b\nexclude.indoms = 3.9", File{ExcludeMetrics: []string{"a.*", "b"}, ExcludeInDoms: []pcp.InDom{pcp.NewInDom(3, 9)}})
 	f("[discover]\nexclude.metrics =\nexclude.indoms =", File{ExcludeMetrics: []string{}, ExcludeInDoms: []pcp.InDom{}})
 	f("[pmseries]\nengine = http://a:1,http://b:2\nengine.token = /t\n", File{Engine: map[string]string{"engine": "http://a:1,http://b:2", "engine.token": "/t"}})
-	f("[pmseries]\na = b\n[discover]\nfoo = bar\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
+	f("[pmseries]\na = b\n[discover]\nfoo = bar\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nchunksize = 1\nfoo = bar", File{Notes: []string{
 		"a of [pmseries] is ignored: no such setting is known",
 		"foo of [discover] is ignored: no such setting is known",
 		"cached of [pmlogger] is ignored: what is pushed to this server it keeps in archives",
 		"[other] is ignored: no such section is known",
-		"maxpending is ignored: the system bounds how many connections wait (net.core.somaxconn)",
 		"chunksize is ignored: answers are sent in pieces as they come",
 		"foo of [pmproxy] is ignored: no such setting is known",
 	}})

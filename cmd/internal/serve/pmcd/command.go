@@ -106,6 +106,7 @@ type settings struct {
 	logged, started    bool // the log is open, agents are up
 	tlsconf            string
 	listen             pmcd.ListenConfig
+	pending            int // connections that may wait; 0 means the system's limit
 	local              bool
 	server             pmcd.Config
 	accounts           access.AccountsConfig
@@ -222,6 +223,14 @@ func (set *settings) environment(env *cli.Env) {
 		if n, _ := strconv.Atoi(v); n != 0 {
 			set.local, set.server.Local = true, true
 			set.warnings = append(set.warnings, "localhost only from PMCD_LOCAL="+v+" in environment")
+		}
+	}
+	if v := env.Getenv("PMCD_MAXPENDING"); v != "" {
+		if n, err := strconv.Atoi(v); err == nil && n > 0 {
+			set.pending = n
+			set.warnings = append(set.warnings, fmt.Sprintf("maxpending=%d from PMCD_MAXPENDING=%s in environment", n, v))
+		} else {
+			set.warnings = append(set.warnings, "ignored bad PMCD_MAXPENDING = '"+v+"'")
 		}
 	}
 	if v := env.Getenv("PMCD_SOCKET"); v != "" {
@@ -404,6 +413,9 @@ func dontStart(env *cli.Env, set *settings, err error) {
 func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	limitMemory()
 	lns, err := set.open(func() ([]net.Listener, error) { return pmcd.Listen(ctx, set.listen) })
+	if set.pending > 0 {
+		err = errors.Join(err, service.SetBacklog(lns, set.pending))
+	}
 	if ctx.Err() != nil {
 		for _, ln := range lns {
 			ln.Close()

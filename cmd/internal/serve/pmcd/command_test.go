@@ -121,7 +121,13 @@ func TestForeground(t *testing.T) {
 		"-f", "-A", "-i", "127.0.0.1", "-p", port, "-s", socket, "-l", log, "-H", "myhost", "-t", "7", "-D", "appl2",
 		"-c", writeFile(t, filepath.Join(dir, "conf"), confText),
 	}
-	go func() { status <- Command.Run(ctx, testEnv(&out, &errs, getenv(dir), args...)) }()
+	environment := func(name string) string {
+		if name == "PMCD_MAXPENDING" {
+			return "70"
+		}
+		return getenv(dir)(name)
+	}
+	go func() { status <- Command.Run(ctx, testEnv(&out, &errs, environment, args...)) }()
 
 	for _, spec := range []string{"unix:" + socket, "localhost:" + port} {
 		c := ready(t, spec)
@@ -163,6 +169,7 @@ func TestForeground(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
+		"Warning: maxpending=70 from PMCD_MAXPENDING=70 in environment",
 		`^Log for pmcd on \S+ started [A-Z]`,
 		`no-name-space cannot be used`,
 		`config\[line 5\]: Error: expected DSO entry point`,

@@ -114,6 +114,7 @@ type settings struct {
 	bad, usage          bool // an argument is wrong; -?
 	maxPDU              int
 	listen              pmcd.ListenConfig
+	pending             int // connections that may wait; 0 means the system's limit
 	runtime             time.Duration
 	warnings            []string
 }
@@ -216,7 +217,12 @@ func (set *settings) environment(getenv func(string) string) {
 		}
 	}
 	if v := getenv("PMPROXY_MAXPENDING"); v != "" {
-		set.warnings = append(set.warnings, "ignored PMPROXY_MAXPENDING: the system bounds how many connections wait")
+		if n, err := strconv.Atoi(v); err == nil && n > 0 {
+			set.pending = n
+			set.warnings = append(set.warnings, fmt.Sprintf("maxpending=%d from PMPROXY_MAXPENDING=%s in environment", n, v))
+		} else {
+			set.warnings = append(set.warnings, "ignored bad PMPROXY_MAXPENDING = '"+v+"'")
+		}
 	}
 	if v := getenv("PMPROXY_SOCKET"); v != "" {
 		set.listen.Socket = v

@@ -144,7 +144,7 @@ func TestServe(t *testing.T) {
 	if status, _ := get(t, url+"/-/ready"); status != 200 {
 		t.Errorf("ready: %d", status)
 	}
-	for _, want := range []string{"chunksize is ignored", "PMPROXY_MAXPENDING", "bad PMPROXY_PORT", "serving on="} {
+	for _, want := range []string{"chunksize is ignored", "maxpending=1 from PMPROXY_MAXPENDING", "bad PMPROXY_PORT", "serving on="} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("log lacks %q: %s", want, errs)
 		}

@@ -82,6 +82,11 @@ func (set *settings) serve(ctx context.Context, env *cli.Env, file *conf.File, o
 		if lns, err = pmcd.Listen(ctx, set.listen); err != nil {
 			log.Error("not all addresses can be served", "err", err)
 		}
+		if n := cmp.Or(file.MaxPending, set.pending); n > 0 {
+			if err := service.SetBacklog(lns, n); err != nil {
+				log.Error("the number of waiting connections is not limited", "err", err)
+			}
+		}
 	}
 	defer func() { // Run does so too
 		for _, ln := range lns {
