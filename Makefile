@@ -132,7 +132,7 @@ page:               ## cmd/internal/web/dist, the bundle of the page, of its sou
 	GOWORK=off $(GO) -C cmd/internal/web/build run .
 
 .PHONY: containers
-containers:         ## crun and rpm, to test releases with, from the system's packages, where apt and root allow
+containers:         ## crun, rpm and zstd, to test releases with, from the system's packages, where apt and root allow
 	scripts/containers
 
 .PHONY: pictures

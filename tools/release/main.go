@@ -22,7 +22,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -176,9 +175,8 @@ type release struct {
 	work     string     // a temporary directory
 	key      ssh.Signer // signs the sums, nil for none
 	products []product
-	level    int       // of gzip
+	level    int       // of gzip; zstd has a level that corresponds to it
 	started  time.Time // when the last product was complete
-	images   map[string]v1.Image
 }
 
 // report prints a table of the files.
