@@ -11,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/parts"
 	"github.com/go-pcp/pcp/internal/storage"
 	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/pcptime"
@@ -138,29 +139,10 @@ func look(path string) (*entry, error) {
 	case e.Damage != "":
 	case files.Index == "":
 		e.Damage = "no temporal index"
-	case cut(files.Volumes[len(files.Volumes)-1]):
+	case parts.CutOff(files.Volumes[len(files.Volumes)-1]):
 		e.Damage = "the last volume is cut"
 	}
 	return e, nil
-}
-
-// cut reports whether a volume does not end with a record.
-func cut(path string) bool {
-	f, err := archive.OpenFile(path)
-	if err != nil {
-		return true
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return true
-	}
-	v, _, err := archive.NewVolumeReader(f, size)
-	if err != nil {
-		return true
-	}
-	v.SeekTo(size)
-	return v.Prev(new(pcp.Result)) != nil
 }
 
 // row is a line of the table.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/parts"
 )
 
 func archiveFaults() []kind {
@@ -210,28 +210,14 @@ func (s *site) openArchive(a archiveFiles, recent bool) finding {
 			id: "archive.future", subject: a.base, text: fmt.Sprintf("the archive %s ends at %s, which is in the future", a.base, end.Time().In(s.env.Local()).Format("2006-01-02 15:04:05")),
 			command: "timedatectl set-ntp true",
 		}
-	case !recent && cutOff(ar):
+	case !recent && lastCut(a.base):
 		return damaged("its last volume is cut")
 	}
 	return finding{}
 }
 
-// cutOff reports whether the last volume of an archive does not end with a record.
-func cutOff(a *archive.Archive) bool {
-	volumes := a.Volumes()
-	f, err := a.OpenVolume(volumes[len(volumes)-1])
-	if err != nil {
-		return true
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return true
-	}
-	v, _, err := archive.NewVolumeReader(f, size)
-	if err != nil {
-		return true
-	}
-	v.SeekTo(size)
-	return v.Prev(new(pcp.Result)) != nil
+// lastCut reports whether the last volume of an archive does not end with a record.
+func lastCut(base string) bool {
+	files, err := archive.FindFiles(base)
+	return err != nil || len(files.Volumes) == 0 || parts.CutOff(files.Volumes[len(files.Volumes)-1])
 }

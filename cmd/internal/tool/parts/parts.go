@@ -1,4 +1,4 @@
-// Package parts lists, syncs and removes the files of an archive, for commands that replace and
+// Package parts lists, examines, syncs and removes the files of an archive, for commands that check, replace and
 // merge archives. An archive without metadata cannot be opened, so metadata files are the last
 // to be written and the first to be removed.
 //
@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 )
 
@@ -82,4 +83,23 @@ func Sync(list []Part) error {
 		}
 	}
 	return nil
+}
+
+// CutOff reports whether a volume does not end with a record.
+func CutOff(volume string) bool {
+	f, err := archive.OpenFile(volume)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return true
+	}
+	v, _, err := archive.NewVolumeReader(f, size)
+	if err != nil {
+		return true
+	}
+	v.SeekTo(size)
+	return v.Prev(new(pcp.Result)) != nil
 }
