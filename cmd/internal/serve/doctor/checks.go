@@ -12,13 +12,13 @@ import (
 type check struct {
 	name   string
 	remote bool // also of a collector on another host
-	warns  bool // it finds warnings and notes only
+	warns  bool // it finds warnings and notes, or faults of other hosts, only; --quiet leaves it out
 	run    func(ctx context.Context, s *site) []finding
 }
 
 // checks are made in this order, those of collectors and agents first.
 func checks() []check {
-	return slices.Concat(collectorChecks(), agentChecks(), recorderChecks(), archiveChecks(), diskChecks(), ruleChecks(), tlsChecks(), directoryChecks(), settingChecks(), machineChecks())
+	return slices.Concat(collectorChecks(), agentChecks(), recorderChecks(), receiverChecks(), archiveChecks(), diskChecks(), ruleChecks(), tlsChecks(), directoryChecks(), settingChecks(), machineChecks(), daemonChecks())
 }
 
 // kinds returns all kinds of faults by their identifiers.
@@ -32,7 +32,7 @@ var kinds = sync.OnceValue(func() map[string]kind {
 
 // faults are all kinds of faults, in the order of docs/doctor.md.
 func faults() []kind {
-	return slices.Concat(collectorFaults(), agentFaults(), recorderFaults(), archiveFaults(), diskFaults(), ruleFaults(), tlsFaults(), directoryFaults(), settingFaults(), machineFaults(), []kind{
+	return slices.Concat(collectorFaults(), agentFaults(), recorderFaults(), receiverFaults(), archiveFaults(), diskFaults(), ruleFaults(), tlsFaults(), directoryFaults(), settingFaults(), machineFaults(), daemonFaults(), []kind{
 		{"check.unfinished", warning, "A check did not end in time.", "Faults of these kinds are not found. A file system or a name service may hang."},
 	})
 }
@@ -72,10 +72,16 @@ func (s *site) make(ctx context.Context, c check) []finding {
 	case <-ctx.Done():
 		return nil
 	case <-late.C:
-		return []finding{unfinished(c.name, s.each)}
+		return []finding{s.unfinished(c.name)}
 	}
 }
 
-func unfinished(name string, after time.Duration) finding {
-	return finding{id: "check.unfinished", subject: name, text: fmt.Sprintf("the check of %s did not end in %v", name, after), command: "mount"}
+// unfinished is the finding of a check that did not end, with the file system that hangs if there is one.
+func (s *site) unfinished(name string) finding {
+	f := finding{id: "check.unfinished", subject: name, text: fmt.Sprintf("the check of %s did not end in %v", name, s.each), command: "time getent hosts localhost"}
+	if path := hungMount(s.mounts(), s.stat); path != "" {
+		f.text += fmt.Sprintf("; the file system at %s does not answer", path)
+		f.command = words("umount", "-l", path)
+	}
+	return f
 }

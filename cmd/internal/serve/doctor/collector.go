@@ -18,6 +18,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmns"
 )
 
 func collectorFaults() []kind {
@@ -64,6 +65,7 @@ func checkCollector(ctx context.Context, s *site) []finding {
 	defer cancel()
 	children, err := c.Children(asking, "")
 	took := s.took + time.Since(start)
+	children = slices.DeleteFunc(children, func(c pmns.Child) bool { return c.Name == "event" }) // every client has event.flags and event.missed
 	at := s.where()
 	switch {
 	case errors.Is(err, pcp.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
@@ -168,6 +170,8 @@ func (s *site) whyNot(err error) finding {
 		} else {
 			f.command = s.pcp() + " find"
 		}
+	case answered && strings.HasPrefix(s.host, "pcps://") && errors.Is(err, syscall.EOPNOTSUPP):
+		f.id, f.text, f.command = "collector.tls", "TLS with the collector at "+at+" fails: the collector does not offer it", `"${EDITOR:-vi}" `+words(tlsconf.Path(s.conf))
 	case badTLS || errors.Is(err, pcp.ErrTLS) || errors.Is(err, pcp.ErrNeedClientCert):
 		f.id, f.text, f.command = "collector.tls", fmt.Sprintf("TLS with the collector at %s fails: %v", at, cause), `"${EDITOR:-vi}" `+words(tlsconf.Path(s.conf))
 	case answered && errors.Is(err, pcp.ErrConnLimit):
@@ -246,7 +250,10 @@ func checkVersion(ctx context.Context, s *site) []finding {
 	for _, value := range v {
 		version, _ := value.Value.Text()
 		// A collector of PCP in C has the version of its own release.
-		if version == s.env.Version || !s.ours() {
+		if !s.ours() {
+			return s.otherVersion(version)
+		}
+		if version == s.env.Version {
 			return nil
 		}
 		return []finding{{
@@ -255,6 +262,18 @@ func checkVersion(ctx context.Context, s *site) []finding {
 		}}
 	}
 	return nil
+}
+
+// otherVersion compares the version of a collector in C with that of its installation.
+func (s *site) otherVersion(version string) []finding {
+	installed := s.get("PCP_VERSION")
+	if s.pmcdPID == 0 || installed == "" || version == "" || version == installed {
+		return nil
+	}
+	return []finding{{
+		id: "collector.version", subject: version, command: s.restart(),
+		text: fmt.Sprintf("the running collector is version %s, and the installed one, in pcp.conf, version %s", version, installed),
+	}}
 }
 
 // ours reports whether the collector is one of this implementation.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmcd"
 )
 
 const bareConf = "pmcd 2 dso pmcd_init /usr/lib/pmda_pmcd.so\n"
@@ -40,6 +41,30 @@ func TestCollector(t *testing.T) {
 			}
 			g.t.Cleanup(func() { c.Close() })
 		}, "as many clients as", nil},
+		{"collector.tls", func(g *stage) {
+			g.pmcd(bareConf)
+			g.host = "pcps://localhost:" + g.vars["PMCD_PORT"]
+		}, "TLS with the collector", nil},
+		{"collector.slow", func(g *stage) {
+			g.pmcd(bareConf)
+			g.host = "localhost:" + g.relay(slow+100*time.Millisecond)
+			g.site = func(s *site) { s.patience, s.each = 30*time.Second, time.Minute }
+		}, "to answer", nil},
+		{"collector.empty", func(g *stage) {
+			ln, err := net.Listen("tcp", "127.0.0.1:"+g.vars["PMCD_PORT"])
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			srv, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{ln}}) // without agents
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			ended := make(chan error)
+			go func() { ended <- srv.Run(ctx) }()
+			g.t.Cleanup(func() { stop(); <-ended })
+			g.host = "localhost:" + g.vars["PMCD_PORT"]
+		}, "has no names of metrics", nil},
 		{"collector.address", func(g *stage) { g.vars["PMCD_HOST"] = "no-such-host.invalid"; g.host = "no-such-host.invalid" }, "no-such-host", nil},
 		{"collector.socket-rights", func(g *stage) {
 			g.pmcd(bareConf)
@@ -60,6 +85,40 @@ func TestCollector(t *testing.T) {
 			_ = socket
 		}, "two collectors run", nil},
 	})
+}
+
+// relay makes a port that leads to the collector's, and is slow at first.
+func (g *stage) relay(delay time.Duration) string {
+	g.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				time.Sleep(delay)
+				to, err := net.Dial("tcp", "127.0.0.1:"+g.vars["PMCD_PORT"])
+				if err != nil {
+					return
+				}
+				defer to.Close()
+				go io.Copy(to, conn)
+				io.Copy(conn, to)
+			}()
+		}
+	}()
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return port
 }
 
 func freePort(g *stage) string { return strconv.Itoa(oracle.FreePort(g.t)) }

@@ -6,15 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/controlfile"
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+	promnames "github.com/go-pcp/pcp/cmd/internal/prom/names"
 	promrules "github.com/go-pcp/pcp/cmd/internal/prom/rules"
 	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
+	"github.com/go-pcp/pcp/internal/pmiestats"
+	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -24,6 +30,7 @@ func ruleFaults() []kind {
 		{"rules.missing", fault, "A file of rules does not exist.", never},
 		{"rules.syntax", fault, "A file of rules is wrong.", never},
 		{"rules.metric", warning, "A metric in a rule does not exist.", "The rule is never true."},
+		{"rules.stopped", fault, "A rule engine of the control files does not run, and did until recently.", "Its rules are not evaluated, and no alert is sent."},
 		{"receiver.configuration", fault, "The file of receivers is wrong.", "Alerts reach no receiver."},
 		{"receiver.secret", fault, "The file with the secret of a receiver does not exist.", "The receiver rejects alerts."},
 		{"receiver.alerts", fault, "A receiver does not accept alerts.", "Alerts wait, and are dropped when they are too old."},
@@ -34,14 +41,25 @@ func ruleFaults() []kind {
 func ruleChecks() []check {
 	return []check{
 		{"the rules", false, false, checkRules},
+		{"the metrics of rules", false, true, checkRuleMetrics},
+		{"rule engines", false, false, checkEngines},
 		{"the receivers of alerts", false, false, checkReceivers},
 	}
 }
 
 // checkRules examines the files of rules of control files, of "pcp up", and of running engines.
 func checkRules(ctx context.Context, s *site) []finding {
-	files := make(map[string]string) // with the place that names each
-	found := s.controls(true, func(_ *controlfile.Parser, line *controlfile.Line) {
+	files, found := s.ruleFiles()
+	for _, name := range names(files) {
+		found = append(found, s.rulesFile(ctx, name, files[name])...)
+	}
+	return found
+}
+
+// ruleFiles returns the files of rules, each with the place that names it, and the faults of control files.
+func (s *site) ruleFiles() (files map[string]string, found []finding) {
+	files = make(map[string]string)
+	found = s.controls(true, func(_ *controlfile.Parser, line *controlfile.Line) {
 		name := configOf(line.Args)
 		switch {
 		case name == "" || name == "config.default": // it is made when the engine starts
@@ -58,10 +76,138 @@ func checkRules(ctx context.Context, s *site) []finding {
 			}
 		}
 	}
-	for _, name := range names(files) {
-		found = append(found, s.rulesFile(ctx, name, files[name])...)
+	return files, found
+}
+
+// checkRuleMetrics looks for metrics in rules of Prometheus that neither the collector nor an archive has.
+func checkRuleMetrics(ctx context.Context, s *site) []finding {
+	paths, _ := s.ruleFiles()
+	var files []*promrules.File
+	known := map[string]bool{"ALERTS": true, "ALERTS_FOR_STATE": true}
+	for _, name := range names(paths) {
+		b, err := readSmall(name)
+		if err != nil || !promrules.Is(b) {
+			continue
+		}
+		if f, err := promrules.Parse(name, b); err == nil {
+			files = append(files, f)
+			_, recorded := f.Metrics()
+			for _, metric := range recorded {
+				known[metric] = true
+			}
+		}
 	}
-	return found
+	if len(files) == 0 || !s.liveNames(ctx, known) {
+		return nil
+	}
+	var list []finding
+	archives := false // are in known
+	for _, f := range files {
+		needed, _ := f.Metrics()
+		for _, metric := range needed {
+			if !has(known, metric) && !archives {
+				s.archiveNames(ctx, known)
+				archives = true
+			}
+			if !has(known, metric) {
+				list = append(list, finding{
+					id: "rules.metric", subject: f.Name, command: `"${EDITOR:-vi}" ` + words(f.Name),
+					text: fmt.Sprintf("%s: neither the collector nor an archive has the metric %s", f.Name, metric),
+				})
+			}
+		}
+	}
+	return list
+}
+
+// has reports whether a name is one of Prometheus for a known metric, or for a series of its histogram.
+func has(known map[string]bool, name string) bool {
+	if known[name] {
+		return true
+	}
+	for _, suffix := range []string{promnames.BucketSuffix, promnames.CountSuffix, "_sum"} {
+		if base, ok := strings.CutSuffix(name, suffix); ok && known[base] {
+			return true
+		}
+	}
+	return false
+}
+
+// liveNames adds the names of the collector, and reports whether it has answered.
+func (s *site) liveNames(ctx context.Context, known map[string]bool) bool {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	for name, err := range c.Traverse(ctx, "") {
+		if err != nil {
+			return false
+		}
+		known[promnames.Metric(name)] = true
+	}
+	return true
+}
+
+// archiveNames adds the names in the newest archives.
+func (s *site) archiveNames(ctx context.Context, known map[string]bool) {
+	for _, dir := range s.archiveDirs() {
+		for i, files := range archivesIn(dir) {
+			if i == maxOpened || ctx.Err() != nil {
+				break
+			}
+			a, err := archive.Options{AnyFeatures: true}.Open(files.base)
+			if err != nil {
+				continue // see checkArchives
+			}
+			for name := range a.Meta().NamesInOrder() {
+				known[promnames.Metric(name)] = true
+			}
+			a.Close()
+		}
+	}
+}
+
+// checkEngines looks for lines of control files whose pmie does not run. An engine that has not run for a week is not missed.
+func checkEngines(_ context.Context, s *site) []finding {
+	if s.pmcdPID == 0 || exists(s.path("/run/systemd/system")) && !s.unit("pmie") {
+		return nil
+	}
+	engines := slices.DeleteFunc(pmiestats.List(filepath.Join(s.get("PCP_TMP_DIR"), "pmie")), func(p pmiestats.Process) bool { return !processes.Exists(p.PID) })
+	var list []finding
+	s.controls(true, func(_ *controlfile.Parser, line *controlfile.Line) {
+		log, err := os.Stat(line.Dir)
+		if err != nil || s.now.Sub(log.ModTime()) > stoppedIn {
+			return
+		}
+		if slices.ContainsFunc(engines, func(p pmiestats.Process) bool { return sameFile(p.Log, line.Dir, log) }) ||
+			slices.ContainsFunc(s.procs(), func(p process) bool {
+				return (p.name == "pmie" || p.name == "pcp ie") && slices.ContainsFunc(p.args, func(arg string) bool { return sameFile(arg, line.Dir, log) })
+			}) {
+			return
+		}
+		start := s.pcp() + " service start pmie"
+		if s.unit("pmie") {
+			start = "systemctl start pmie"
+		}
+		list = append(list, finding{
+			id: "rules.stopped", subject: line.Host, command: start,
+			text: fmt.Sprintf("%s, line %d: no pmie runs for %s, and its log %s was written %v ago", line.File, line.Number, line.Host, line.Dir, s.now.Sub(log.ModTime()).Round(time.Second)),
+		})
+	})
+	return list
+}
+
+// sameFile reports whether a name is that of a file, also through links of directories.
+func sameFile(name, path string, file fs.FileInfo) bool {
+	if name == path {
+		return true
+	}
+	st, err := os.Stat(name)
+	return filepath.IsAbs(name) && err == nil && os.SameFile(st, file)
 }
 
 // rulesFile examines a file of rules.

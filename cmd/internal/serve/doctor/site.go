@@ -30,7 +30,10 @@ type site struct {
 	made time.Time
 	host string // of -h, "" for this machine
 
-	patience time.Duration // with a collector
+	patience time.Duration                                   // with a collector
+	reach    func(ctx context.Context, address string) error // connects by TCP
+	mounts   func() string                                   // the table of mounts
+	stat     func(path string) error
 	each     time.Duration // limit of a check
 
 	ups     []up // collectors that "pcp up" started for this user, also ended ones
@@ -72,7 +75,7 @@ const (
 )
 
 func newSite(env *cli.Env, host string) *site {
-	s := &site{env: env, conf: env.Config(), now: time.Now(), made: time.Now(), host: host, patience: defaultPatience, each: defaultEach}
+	s := &site{env: env, conf: env.Config(), now: time.Now(), made: time.Now(), host: host, patience: defaultPatience, each: defaultEach, reach: dialTCP, mounts: mountTable, stat: statPath}
 	s.procs = sync.OnceValue(s.readProcesses)
 	if host == "" {
 		s.ups = s.readUps()
