@@ -38,6 +38,7 @@ const (
 	maxDirs    = 500 // directories of archives
 	maxOpened  = 4   // archives opened in each, the newest
 	growing    = 10 * time.Minute
+	beginning  = 10 * time.Second // its first bytes may not be written
 	futureSlip = time.Minute
 )
 
@@ -193,7 +194,7 @@ func (s *site) openArchive(a archiveFiles, recent bool) finding {
 	}
 	ar, err := archive.Options{AnyFeatures: true}.Open(a.base)
 	if err != nil {
-		if recent && errors.Is(err, archive.ErrNoVolume) { // it has just begun
+		if recent && errors.Is(err, archive.ErrNoVolume) || s.now.Sub(a.changed) < beginning { // it has just begun
 			return finding{}
 		}
 		return damaged(cli.ErrText(err))
