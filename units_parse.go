@@ -23,7 +23,9 @@ func (e *UnitsError) Unwrap() error { return ErrConv }
 // ParseUnits reads units as people write them: "Kbytes / second", "count x
 // 10^3", "10 msec^2" (pmParseUnitsStr(3)). Each of space, time and count
 // appears at most once on each side of the slash; case does not matter.
-// ParseUnits accepts the output of Units.String.
+// ParseUnits accepts the output of Units.String, with extra units as PCP 7.2
+// writes them: "power (mW)", "count / temperature (C)". There is one extra unit
+// at most.
 //
 // Numbers, and scales that do not fit into Units, go into mult: a value in the
 // units returned becomes one in the units of s when multiplied by mult.
@@ -74,7 +76,14 @@ func ParseUnits(s string) (u Units, mult float64, err error) {
 			mult *= math.Pow(unitOf(i, b.scale[i]), float64(b.dim[i]))
 		}
 	}
+	if a.extra != 0 && b.extra != 0 {
+		return fail("extra units cannot appear in both dividend and divisor")
+	}
 	u = NewUnits(a.dim[0]-b.dim[0], a.dim[1]-b.dim[1], a.dim[2]-b.dim[2], scale[0], scale[1], scale[2])
+	u.Extra = a.extra
+	if b.extra != 0 {
+		u.Extra = Extra(-b.extra.unit()<<3 | b.extra.scale())
+	}
 	return u, mult, nil
 }
 
@@ -106,6 +115,7 @@ func unitOf(dim, scale int) float64 {
 // of Units: "/ sec^8" is the dimension -8.
 type unitsPart struct {
 	dim, scale [3]int
+	extra      Extra
 	mult       float64
 }
 
@@ -127,6 +137,14 @@ func parseUnitsPart(s, rest string) (p unitsPart, reason string) {
 				return p, "invalid floating point literal"
 			}
 			p.mult *= f
+			s, rest = s[n:], rest[n:]
+			continue
+		}
+		if extra, n := extraUnit(s); n > 0 {
+			if p.extra != 0 {
+				return p, "multiple extra units not allowed"
+			}
+			p.extra = extra
 			s, rest = s[n:], rest[n:]
 			continue
 		}
@@ -193,6 +211,43 @@ func baseUnit(s string, p *unitsPart) (dim, scale, n int) {
 		}
 	}
 	return 0, 0, 0
+}
+
+// extraUnit reads an extra unit, "power (W)" or "extra-N", and returns its
+// length, or 0. As in C, nothing needs to separate it from what follows.
+func extraUnit(s string) (e Extra, n int) {
+	for unit := 1; unit < len(extraNames); unit++ {
+		name := extraNames[unit]
+		n := len(name.unit)
+		if len(s) < n+2 || !strings.EqualFold(s[:n], name.unit) || s[n:n+2] != " (" {
+			continue
+		}
+		text, _, closed := strings.Cut(s[n+2:], ")")
+		if !closed {
+			return 0, 0
+		}
+		n += 2 + len(text) + 1
+		for scale := 1; scale < len(name.scales); scale++ {
+			if strings.EqualFold(text, name.scales[scale]) {
+				return Extra(unit<<3 | scale), n
+			}
+		}
+		if scale, ok := numberedScale(strings.ToLower(text), "scale-"); ok && scale <= 7 {
+			return Extra(unit<<3 | scale), n
+		}
+		return 0, 0
+	}
+	const prefix = "extra-"
+	n = wordLen(s)
+	if n <= len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return 0, 0
+	}
+	// 16 is printed below a slash only. It is its own negative in 5 bits.
+	unit, ok := smallInt(s[len(prefix):n])
+	if !ok || unit < len(extraNames) || unit > 16 {
+		return 0, 0
+	}
+	return Extra(unit << 3), n
 }
 
 // countScale reads the " x 10^N" that may follow a count.

@@ -7,9 +7,13 @@ import "math"
 // error is ErrConv; if a scale does not exist, it is ErrUnit. Units without a
 // dimension are taken for a count. Integers are rounded to the nearest, and
 // wrap around if they do not fit, as C's do.
+//
+// Extra units are converted after the others, and then fractions of integers
+// are cut, as in PCP 7.2. An inverse extra unit has no conversions, except to
+// itself: the error is ErrUnit.
 func ConvScale(v Value, from, to Units) (Value, error) {
 	from, to = from.orCount(), to.orCount()
-	if from.DimSpace != to.DimSpace || from.DimTime != to.DimTime || from.DimCount != to.DimCount {
+	if from.DimSpace != to.DimSpace || from.DimTime != to.DimTime || from.DimCount != to.DimCount || from.Extra.unit() != to.Extra.unit() {
 		return v, ErrConv
 	}
 	r := ratio{mult: 1, div: 1}
@@ -27,9 +31,13 @@ func ConvScale(v Value, from, to Units) (Value, error) {
 		}
 		r.apply(from.DimTime, d, m)
 	}
-	if from.DimCount != 0 {
+	dim := from.DimCount
+	if dim == 0 && from.DimSpace == 0 && from.DimTime == 0 {
+		dim = 1 // C has the scale of count without its dimension for extra units too
+	}
+	if dim != 0 {
 		d, m := countRatio(from.ScaleCount, to.ScaleCount)
-		r.apply(from.DimCount, d, m)
+		r.apply(dim, d, m)
 	}
 	if r.div == 0 {
 		// High powers overflowed. C divides by it and dies.
@@ -54,11 +62,97 @@ func ConvScale(v Value, from, to Units) (Value, error) {
 	default:
 		return v, ErrConv
 	}
+	if from.Extra == to.Extra || from.Extra.unit() == 0 {
+		return v, nil
+	}
+	l, ok := extraLinear(from.Extra, to.Extra)
+	if !ok {
+		return v, ErrUnit
+	}
+	switch v.typ {
+	case Type32, TypeUnknown:
+		v.bits = uint64(uint32(cutInt(l.of(float64(v.Int32())))))
+	case TypeU32:
+		v.bits = uint64(uint32(cutInt(l.of(float64(v.Uint32())))))
+	case Type64:
+		v.bits = uint64(cutInt(l.of(float64(v.Int64()))))
+	case TypeU64:
+		if f := l.of(float64(v.bits)); f >= 1<<63 && f < 1<<64 {
+			v.bits = uint64(f)
+		} else {
+			v.bits = uint64(cutInt(f))
+		}
+	case TypeFloat:
+		v.bits = uint64(math.Float32bits(float32(l.of(float64(v.Float())))))
+	case TypeDouble:
+		v.bits = math.Float64bits(l.of(v.Double()))
+	}
 	return v, nil
 }
 
-// HasDim reports whether u has a dimension at all.
-func (u Units) HasDim() bool { return u.DimSpace != 0 || u.DimTime != 0 || u.DimCount != 0 }
+// cutInt cuts the fraction of f. Numbers that do not fit become the smallest,
+// as processors do it for C.
+func cutInt(f float64) int64 {
+	if f >= -1<<63 && f < 1<<63 {
+		return int64(f)
+	}
+	return math.MinInt64
+}
+
+// A linear converts numbers between scales of an extra unit: it adds before,
+// multiplies by mult/div, and adds after. C uses these steps; others would
+// round differently.
+type linear struct{ before, mult, div, after float64 }
+
+func (l linear) of(f float64) float64 { return l.after + l.mult*(f+l.before)/l.div }
+
+// Zero degrees Celsius in the other scales of temperature.
+const freezingK, freezingF = 273.15, 32
+
+// extraLinear returns the conversion between two scales of one extra unit, if
+// both exist.
+func extraLinear(from, to Extra) (linear, bool) {
+	switch [2]Extra{from, to} {
+	case [2]Extra{Celsius, Fahrenheit}:
+		return linear{0, 18, 10, freezingF}, true
+	case [2]Extra{Celsius, Kelvin}:
+		return linear{0, 1, 1, freezingK}, true
+	case [2]Extra{Fahrenheit, Celsius}:
+		return linear{-freezingF, 10, 18, 0}, true
+	case [2]Extra{Fahrenheit, Kelvin}:
+		return linear{-freezingF, 10, 18, freezingK}, true
+	case [2]Extra{Kelvin, Celsius}:
+		return linear{-freezingK, 1, 1, 0}, true
+	case [2]Extra{Kelvin, Fahrenheit}:
+		return linear{-freezingK, 18, 10, freezingF}, true
+	}
+	m, ok := extraMicros(from)
+	d, also := extraMicros(to)
+	if m > d {
+		return linear{0, m / d, 1, 0}, ok && also
+	}
+	return linear{0, 1, d / m, 0}, ok && also
+}
+
+// extraMicros returns how many millionths of volts, amperes or watts e is.
+func extraMicros(e Extra) (float64, bool) {
+	switch e {
+	case Kilowatt:
+		return 1e9, true
+	case Volt, Ampere, Watt:
+		return 1e6, true
+	case Millivolt, Milliampere, Milliwatt:
+		return 1e3, true
+	case Microvolt, Microampere, Microwatt:
+		return 1, true
+	}
+	return 1, false
+}
+
+// HasDim reports whether u has a dimension at all, or an extra unit.
+func (u Units) HasDim() bool {
+	return u.DimSpace != 0 || u.DimTime != 0 || u.DimCount != 0 || u.Extra.unit() != 0
+}
 
 func (u Units) orCount() Units {
 	if !u.HasDim() {

@@ -9,8 +9,21 @@ var (
 	timeNames  = [...]string{"nanosec", "microsec", "millisec", "sec", "min", "hour"}
 )
 
+// extraNames has for each extra unit its name and those of its scales; others
+// print as extra-N and (scale-N).
+var extraNames = [...]struct {
+	unit   string
+	scales []string
+}{
+	1: {"temperature", []string{1: "C", 2: "F", 3: "K"}},
+	2: {"voltage", []string{1: "V", 2: "mV", 3: "uV"}},
+	3: {"current", []string{1: "A", 2: "mA", 3: "uA"}},
+	4: {"power", []string{1: "kW", 2: "W", 3: "mW", 4: "uW"}},
+}
+
 // String prints u as the tools do: "Kbyte / sec", "count x 10^3", "" for a
-// plain number (pmUnitsStr(3)).
+// plain number (pmUnitsStr(3)), and as PCP 7.2's tools do if there is an extra
+// unit: "temperature (C)", "byte / power (W)".
 func (u Units) String() string {
 	var room [60]byte
 	return string(u.AppendText(room[:0]))
@@ -24,7 +37,12 @@ func (u Units) AppendText(b []byte) []byte {
 			b = append(b, ' ')
 		}
 	}
+	extra := u.Extra.unit()
+	if extra > 0 {
+		b = u.Extra.append(b)
+	}
 	if u.DimSpace > 0 {
+		sep()
 		b = appendPower(u.appendSpace(b), int(u.DimSpace))
 	}
 	if u.DimTime > 0 {
@@ -35,9 +53,12 @@ func (u Units) AppendText(b []byte) []byte {
 		sep()
 		b = appendPower(u.appendCount(b), int(u.DimCount))
 	}
-	if u.DimSpace < 0 || u.DimTime < 0 || u.DimCount < 0 {
+	if u.DimSpace < 0 || u.DimTime < 0 || u.DimCount < 0 || extra < 0 {
 		sep()
 		b = append(b, '/')
+		if extra < 0 {
+			b = u.Extra.append(append(b, ' '))
+		}
 		if u.DimSpace < 0 {
 			b = appendPower(u.appendSpace(append(b, ' ')), -int(u.DimSpace))
 		}
@@ -80,6 +101,21 @@ func (u Units) appendCount(b []byte) []byte {
 		return append(b, "count x 10"...)
 	}
 	return strconv.AppendInt(append(b, "count x 10^"...), int64(u.ScaleCount), 10)
+}
+
+func (e Extra) append(b []byte) []byte {
+	unit, scale := max(e.unit(), -e.unit()), e.scale()
+	if unit >= len(extraNames) {
+		return strconv.AppendInt(append(b, "extra-"...), int64(unit), 10)
+	}
+	name := extraNames[unit]
+	b = append(append(b, name.unit...), " ("...)
+	if 0 < scale && scale < len(name.scales) {
+		b = append(b, name.scales[scale]...)
+	} else {
+		b = strconv.AppendInt(append(b, "scale-"...), int64(scale), 10)
+	}
+	return append(b, ')')
 }
 
 func appendPower(b []byte, dim int) []byte {

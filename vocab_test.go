@@ -408,7 +408,7 @@ func BenchmarkMergeLabels(b *testing.B) {
 }
 
 func FuzzParseUnits(f *testing.F) {
-	for _, s := range []string{"Kbytes / second", "10 kilobytes / 2.5e2 count x 10^3", "count x 10^-8", "time-7^3 / space-12", "-0x1p3 hour^-8", "sec^", "1e400 byte", "nan"} {
+	for _, s := range []string{"Kbytes / second", "10 kilobytes / 2.5e2 count x 10^3", "count x 10^-8", "time-7^3 / space-12", "-0x1p3 hour^-8", "sec^", "1e400 byte", "nan", "power (W)", "2 TEMPERATURE (c)byte / sec", "count / current (mA) sec^2", "voltage (scale-7)", "/ extra-16", "power (W) power (W)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
