@@ -55,6 +55,29 @@ func TestExtraUnits(t *testing.T) {
 	}
 }
 
+// TestExtraUnitsRandom takes all numbers, with and without a name, through the
+// word of descriptors and through text.
+func TestExtraUnitsRandom(t *testing.T) {
+	r := newRand(t)
+	for range 10000 {
+		w := r.Uint32()
+		u := UnpackUnits(w)
+		if u.Pack() != w {
+			t.Fatalf("%#x becomes %#x", w, u.Pack())
+		}
+		if !u.HasDim() {
+			continue
+		}
+		back, mult, err := ParseUnits(u.String())
+		if err != nil || mult != 1 || back.String() != u.String() || back.Extra.unit() != u.Extra.unit() {
+			t.Fatalf("%#x: %q becomes %+v, %g, %v", w, u, back, mult, err)
+		}
+		if n := u.Extra.unit(); n >= -4 && n <= 4 && n != 0 && back.Extra != u.Extra {
+			t.Fatalf("%#x: %q has the extra unit %#x, want %#x", w, u, back.Extra, u.Extra)
+		}
+	}
+}
+
 func TestParseExtraUnits(t *testing.T) {
 	f := func(s string, want Units, mult float64) {
 		t.Helper()

@@ -294,6 +294,8 @@ func differ(a, b pcp.Desc) string {
 		return "units or scale (time)"
 	case u.DimCount != v.DimCount || u.ScaleCount != v.ScaleCount:
 		return "units or scale (count)"
+	case u.Extra != v.Extra:
+		return "units or scale (extra)"
 	}
 	return ""
 }
@@ -465,6 +467,17 @@ func (c *checker) binary(e *expr) *expr {
 			return c.fail(e, "Non-counter and not dimensionless for left operand")
 		}
 	}
+	if x, y := left.Units.Extra, right.Units.Extra; extraUnit(x) != 0 && extraUnit(y) != 0 {
+		switch {
+		case e.op == opMul:
+			return c.fail(e, "Extra units not allowed for both operands of *")
+		case x == y:
+		case e.op == opDiv:
+			return c.fail(e, "Different extra units not allowed for both operands of /")
+		default:
+			return c.fail(e, "Operands have incompatible extra units or scale")
+		}
+	}
 	if e.op.isTruth() {
 		e.desc.Units = pcp.Units{}
 	} else {
@@ -485,12 +498,15 @@ func (c *checker) binary(e *expr) *expr {
 // comparable reports whether a and b have the same dimension. None and a count
 // are the same here, as for pmConvScale(3).
 func comparable(a, b pcp.Units) bool {
-	if a.DimSpace != b.DimSpace || a.DimTime != b.DimTime {
+	if a.DimSpace != b.DimSpace || a.DimTime != b.DimTime || extraUnit(a.Extra) != extraUnit(b.Extra) {
 		return false
 	}
 	return a.DimCount == b.DimCount ||
-		a.DimSpace == 0 && a.DimTime == 0 && (a.DimCount == 0 && b.DimCount == 1 || a.DimCount == 1 && b.DimCount == 0)
+		extraUnit(a.Extra) == 0 && a.DimSpace == 0 && a.DimTime == 0 && (a.DimCount == 0 && b.DimCount == 1 || a.DimCount == 1 && b.DimCount == 0)
 }
+
+// extraUnit returns the unit of e without its scale, 0 if there is none.
+func extraUnit(e pcp.Extra) int8 { return int8(e) >> 3 }
 
 // mapUnits computes the units of an arithmetic operator. If the operands have a
 // dimension in different scales, the operand with the smaller scale is converted.
@@ -538,14 +554,27 @@ func (e *expr) mapUnits() {
 		to.DimCount = dimension(left.DimCount + right.DimCount)
 		to.DimTime = dimension(left.DimTime + right.DimTime)
 		to.DimSpace = dimension(left.DimSpace + right.DimSpace)
+		if extraUnit(left.Extra) == 0 {
+			to.Extra = right.Extra
+		}
 	case opDiv:
 		to.DimCount = dimension(left.DimCount - right.DimCount)
 		to.DimTime = dimension(left.DimTime - right.DimTime)
 		to.DimSpace = dimension(left.DimSpace - right.DimSpace)
+		switch {
+		case extraUnit(right.Extra) == 0:
+		case extraUnit(left.Extra) != 0:
+			to.Extra = 0 // the two are the same
+		default:
+			to.Extra = pcp.Extra(-extraUnit(right.Extra))<<3 | right.Extra&7
+		}
 	}
 	scale(to.DimCount, left.DimCount, &to.ScaleCount, right.ScaleCount)
 	scale(to.DimTime, left.DimTime, &to.ScaleTime, right.ScaleTime)
 	scale(to.DimSpace, left.DimSpace, &to.ScaleSpace, right.ScaleSpace)
+	if extraUnit(to.Extra) == 0 {
+		to.Extra = 0
+	}
 }
 
 // dimension cuts n to the four bits that units have for it, as C does.

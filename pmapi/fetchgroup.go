@@ -270,8 +270,12 @@ func newConversion(desc pcp.Desc, want GroupMetric) (conversion, error) {
 	if from.DimSpace != to.DimSpace || from.DimCount != to.DimCount {
 		return m, pcp.ErrConv
 	}
+	sameExtra := int8(from.Extra)>>3 == int8(to.Extra)>>3
 	switch from.DimTime {
 	case to.DimTime:
+		if !sameExtra {
+			return m, pcp.ErrConv
+		}
 		return m, nil
 	case to.DimTime + 1:
 		// Rates are computed for each second. Units as "millisec / s" have their factor in mult, which is divided as in

@@ -111,7 +111,7 @@ func TestUnits(t *testing.T) {
 	f("process_cpu_seconds_total", true, "sec")
 	f("go_memstats_alloc_bytes", false, "byte")
 	f("http_requests_total", true, "count")
-	f("temperature_celsius", false, "")
+	f("temperature_celsius", false, "temperature (C)")
 	f("goroutines", false, "")
 	f("wait_milliseconds", false, "millisec")
 	f("sent_bytes_per_seconds", false, "")
@@ -136,7 +136,7 @@ func TestUnits(t *testing.T) {
 	u("By/ms", "byte / millisec", 1, true)
 	u("kBy/d", "byte / hour", 1000.0/24, true)
 	u("s/s", "", 1, false)
-	u("Cel", "", 1, false)
+	u("Cel", "temperature (C)", 1, true)
 	u("", "", 1, false)
 	u("/", "", 1, false)
 }

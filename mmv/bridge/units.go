@@ -16,7 +16,7 @@ var (
 // Count returns the units of a plain count.
 func Count() pcp.Units { return count }
 
-// unitNamed returns the units of a word in the plural, as in names of Prometheus
+// unitNamed returns the units of a word, mostly in the plural, as in names of Prometheus
 // and runtime/metrics.
 func unitNamed(word string) (u pcp.Units, ok bool) {
 	switch word {
@@ -40,6 +40,26 @@ func unitNamed(word string) (u pcp.Units, ok bool) {
 		return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeMin}, true
 	case "hours":
 		return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeHour}, true
+	case "celsius":
+		return pcp.Units{Extra: pcp.Celsius}, true
+	case "fahrenheit":
+		return pcp.Units{Extra: pcp.Fahrenheit}, true
+	case "kelvin":
+		return pcp.Units{Extra: pcp.Kelvin}, true
+	case "volts":
+		return pcp.Units{Extra: pcp.Volt}, true
+	case "millivolts":
+		return pcp.Units{Extra: pcp.Millivolt}, true
+	case "amperes":
+		return pcp.Units{Extra: pcp.Ampere}, true
+	case "milliamperes":
+		return pcp.Units{Extra: pcp.Milliampere}, true
+	case "watts":
+		return pcp.Units{Extra: pcp.Watt}, true
+	case "kilowatts":
+		return pcp.Units{Extra: pcp.Kilowatt}, true
+	case "milliwatts":
+		return pcp.Units{Extra: pcp.Milliwatt}, true
 	}
 	return pcp.Units{}, false
 }
@@ -71,7 +91,7 @@ func UCUM(code string) (u pcp.Units, factor float64, ok bool) {
 	}
 	d, f, ok := ucum(under)
 	// A unit divided by itself, as in By/By, has no dimension.
-	if !ok || u.DimSpace*d.DimSpace != 0 || u.DimTime*d.DimTime != 0 || u.DimCount*d.DimCount != 0 {
+	if !ok || u.DimSpace*d.DimSpace != 0 || u.DimTime*d.DimTime != 0 || u.DimCount*d.DimCount != 0 || u.Extra != 0 && d.Extra != 0 {
 		return pcp.Units{}, 1, false
 	}
 	u.DimSpace -= d.DimSpace
@@ -79,6 +99,9 @@ func UCUM(code string) (u pcp.Units, factor float64, ok bool) {
 	u.DimCount -= d.DimCount
 	u.ScaleSpace |= d.ScaleSpace // one of the two is 0
 	u.ScaleTime |= d.ScaleTime
+	if d.Extra != 0 {
+		u.Extra = -(d.Extra &^ 7) | d.Extra&7 // the inverse
+	}
 	return u, factor / f, true
 }
 
@@ -117,6 +140,32 @@ func ucum(code string) (u pcp.Units, factor float64, ok bool) {
 		u = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeHour}
 	case "d":
 		u, factor = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeHour}, 24
+	case "Cel":
+		u.Extra = pcp.Celsius
+	case "[degF]":
+		u.Extra = pcp.Fahrenheit
+	case "K":
+		u.Extra = pcp.Kelvin
+	case "V":
+		u.Extra = pcp.Volt
+	case "mV":
+		u.Extra = pcp.Millivolt
+	case "uV":
+		u.Extra = pcp.Microvolt
+	case "A":
+		u.Extra = pcp.Ampere
+	case "mA":
+		u.Extra = pcp.Milliampere
+	case "uA":
+		u.Extra = pcp.Microampere
+	case "kW":
+		u.Extra = pcp.Kilowatt
+	case "W":
+		u.Extra = pcp.Watt
+	case "mW":
+		u.Extra = pcp.Milliwatt
+	case "uW":
+		u.Extra = pcp.Microwatt
 	case "1":
 	default:
 		ok = false

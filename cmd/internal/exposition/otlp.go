@@ -142,8 +142,48 @@ func UCUM(u pcp.Units) string {
 		count = "10*" + strconv.Itoa(int(u.ScaleCount)) + count
 	}
 	part(count, int(u.DimCount))
+	unit, power := int8(u.Extra)>>3, 1
+	if unit < 0 {
+		unit, power = -unit, -1
+	}
+	if name := extraUCUM(pcp.Extra(unit)<<3 | u.Extra&7); name != "" {
+		part(name, power)
+	}
 	if len(parts) == 0 {
 		return "1"
 	}
 	return strings.Join(parts, ".")
+}
+
+// extraUCUM returns the code of an extra unit, "" if there is none.
+func extraUCUM(e pcp.Extra) string {
+	switch e {
+	case pcp.Celsius:
+		return "Cel"
+	case pcp.Fahrenheit:
+		return "[degF]"
+	case pcp.Kelvin:
+		return "K"
+	case pcp.Volt:
+		return "V"
+	case pcp.Millivolt:
+		return "mV"
+	case pcp.Microvolt:
+		return "uV"
+	case pcp.Ampere:
+		return "A"
+	case pcp.Milliampere:
+		return "mA"
+	case pcp.Microampere:
+		return "uA"
+	case pcp.Kilowatt:
+		return "kW"
+	case pcp.Watt:
+		return "W"
+	case pcp.Milliwatt:
+		return "mW"
+	case pcp.Microwatt:
+		return "uW"
+	}
+	return ""
 }

@@ -109,7 +109,7 @@ func unfit(m *eval.Metric, d pcp.Desc) string {
 	switch {
 	case (m.First.Type == pcp.TypeString) != (d.Type == pcp.TypeString):
 		return changes(m.First, d)
-	case s1 != s2 || t1 != t2 || c1 != c2:
+	case s1 != s2 || t1 != t2 || c1 != c2 || m.First.Units.Extra != d.Units.Extra:
 		return changes(m.First, d)
 	case m.Named > 0 && d.InDom == pcp.InDomNull:
 		return "it has no instances"

@@ -44,9 +44,25 @@ func addUnit(u *pcp.Units, unit string, power int8) bool {
 		u.DimTime, u.ScaleTime = -power, pcp.TimeSec
 		return true
 	}
+	if extra, ok := extraUnits[unit]; ok {
+		if u.Extra != 0 {
+			return false
+		}
+		if u.Extra = extra; power < 0 {
+			u.Extra = -(extra &^ 7) | extra&7
+		}
+		return true
+	}
 	if strings.HasPrefix(unit, "{") && strings.HasSuffix(unit, "}") && u.DimCount == 0 {
 		u.DimCount = power
 		return true
 	}
 	return false
+}
+
+var extraUnits = map[string]pcp.Extra{
+	"Cel": pcp.Celsius, "[degF]": pcp.Fahrenheit, "K": pcp.Kelvin,
+	"V": pcp.Volt, "mV": pcp.Millivolt, "uV": pcp.Microvolt,
+	"A": pcp.Ampere, "mA": pcp.Milliampere, "uA": pcp.Microampere,
+	"kW": pcp.Kilowatt, "W": pcp.Watt, "mW": pcp.Milliwatt, "uW": pcp.Microwatt,
 }

@@ -380,6 +380,14 @@ func (p *prometheus) describe(name string) (pcp.Desc, string) {
 		d.Units = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeSec}
 	case unit == "bytes" || strings.HasSuffix(base, "_bytes"):
 		d.Units = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceByte}
+	case unit == "celsius" || strings.HasSuffix(base, "_celsius"):
+		d.Units.Extra = pcp.Celsius
+	case unit == "volts" || strings.HasSuffix(base, "_volts"):
+		d.Units.Extra = pcp.Volt
+	case unit == "amperes" || strings.HasSuffix(base, "_amperes"):
+		d.Units.Extra = pcp.Ampere
+	case unit == "watts" || strings.HasSuffix(base, "_watts"):
+		d.Units.Extra = pcp.Watt
 	case d.Sem == pcp.SemCounter && suffix != "_sum":
 		d.Units = counts
 	}

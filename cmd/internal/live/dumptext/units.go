@@ -3,6 +3,7 @@ package dumptext
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/go-pcp/pcp"
 )
@@ -71,7 +72,11 @@ func short(u pcp.Units) string {
 		{int(u.DimTime), name([]string{"ns", "us", "msec", "s", "m", "h"}, int(u.ScaleTime), "time-")},
 		{int(u.DimCount), count},
 	}
+	extra := int(int8(u.Extra) >> 3)
 	text := ""
+	if extra > 0 {
+		text = shortExtra(u.Extra)
+	}
 	add := func(sep, name string, power int) {
 		if text += sep + name; power != 1 {
 			text += "^" + strconv.Itoa(power)
@@ -87,6 +92,10 @@ func short(u pcp.Units) string {
 		}
 	}
 	sep := "/"
+	if extra < 0 {
+		add(sep, shortExtra(u.Extra), 1)
+		sep = " "
+	}
 	for _, d := range dims {
 		if d.dim < 0 {
 			add(sep, d.name, -d.dim)
@@ -101,4 +110,18 @@ func short(u pcp.Units) string {
 		text = fmt.Sprintf("x10^%d", u.ScaleCount)
 	}
 	return text
+}
+
+// shortExtra returns the scale of an extra unit, which is unique: "mW".
+func shortExtra(e pcp.Extra) string {
+	unit := int8(e) >> 3
+	if unit < 0 {
+		unit = -unit
+	}
+	text := pcp.Units{Extra: pcp.Extra(unit)<<3 | e&7}.String()
+	_, text, ok := strings.Cut(text, " (")
+	if !ok || strings.HasPrefix(text, "scale-") {
+		return fmt.Sprintf("%d-%d", unit, e&7)
+	}
+	return strings.TrimSuffix(text, ")")
 }

@@ -46,6 +46,7 @@ const (
 	tokIf
 	tokSem
 	tokUnits
+	tokExtraUnits
 	tokOutput
 	tokRescale
 	tokText
@@ -85,6 +86,7 @@ const (
 	tokSpaceName
 	tokTimeName
 	tokCountName
+	tokExtraName
 	tokOutputType
 )
 
@@ -106,6 +108,7 @@ const (
 	inSpace
 	inTime
 	inCount
+	inExtra
 	inOutput
 )
 
@@ -160,6 +163,7 @@ func (s state) keywords() []keyword {
 			{word: "output", tok: tokOutput, next: inOutput},
 			{word: "sem", tok: tokSem, next: inSem},
 			{word: "units", tok: tokUnits, next: inUnits},
+			{word: "extraunits", tok: tokExtraUnits, next: inUnits},
 			{word: "rescale", tok: tokRescale},
 			{word: "value", tok: tokValue},
 			{word: "replace", tok: tokReplace},
@@ -270,6 +274,7 @@ type lexer struct {
 	state    state
 	block    state // of the rule, which begins with its brace
 	commas   int
+	extra    bool // of extraunits, which has two more fields
 	patterns bool // text in slashes is a pattern
 	fail     func(format string, args ...any)
 }
@@ -297,6 +302,9 @@ func (l *lexer) next() lexeme {
 		x, n := generic(s, l.patterns)
 		if own, k, next := l.own(s); k > 0 && k >= n {
 			x, n = own, k
+			if x.tok == tokCountName && l.extra {
+				next = inUnits
+			}
 			if next != inNone {
 				l.state = next
 			}
@@ -322,8 +330,8 @@ func (l *lexer) unexpected(c byte) {
 // enter changes the state for a token.
 func (l *lexer) enter(t token) {
 	switch {
-	case t == tokUnits:
-		l.commas = 0
+	case t == tokUnits, t == tokExtraUnits:
+		l.commas, l.extra = 0, t == tokExtraUnits
 	case t == tokComma && l.state == inUnits:
 		l.commas++
 		switch l.commas {
@@ -333,6 +341,10 @@ func (l *lexer) enter(t token) {
 			l.state = inTime
 		case 5:
 			l.state = inCount
+		case 6, 7:
+			if l.extra {
+				l.state = inExtra
+			}
 		}
 	case t == tokLBrace && l.block != inNone:
 		l.state = l.block
@@ -370,6 +382,21 @@ func (l *lexer) own(s string) (x lexeme, n int, next state) {
 	case inCount:
 		if k := ctext.Digits(s, 0); k > n {
 			return lexeme{tok: tokCountName, n: number(s[:k])}, k, inMetric
+		}
+	case inExtra:
+		next := inUnits
+		if l.commas == 7 {
+			next = inMetric
+		}
+		if s[0] == '0' {
+			return lexeme{tok: tokExtraName, text: "0"}, 1, next
+		}
+		k := 0
+		for k < len(s) && (ctext.IsAlpha(s[k]) || s[k] == '_') {
+			k++
+		}
+		if k > 0 {
+			return lexeme{tok: tokExtraName, text: s[:k]}, k, next
 		}
 	}
 	return x, n, next

@@ -30,7 +30,7 @@ func (p *parser) metricRule() {
 		}
 	}
 	p.need(tokLBrace)
-	p.clauses(m.clause, tokPMID, tokName, tokType, tokInDom, tokSem, tokUnits, tokValue, tokDelete)
+	p.clauses(m.clause, tokPMID, tokName, tokType, tokInDom, tokSem, tokUnits, tokExtraUnits, tokValue, tokDelete)
 	p.need(tokRBrace)
 }
 
@@ -91,7 +91,9 @@ func (m *metricClauses) clause(kind token) {
 			s.flags |= metricSem
 		})
 	case tokUnits:
-		m.unitsClause()
+		m.unitsClause(false)
+	case tokExtraUnits:
+		m.unitsClause(true)
 	case tokValue:
 		m.valueClause()
 	case tokDelete:
@@ -208,7 +210,9 @@ func (m *metricClauses) indomClause() {
 	})
 }
 
-func (m *metricClauses) unitsClause() {
+// unitsClause reads the six numbers of units, or with extra, as in PCP 7.2, also
+// the extra unit and its scale. Without extra a metric keeps its extra unit.
+func (m *metricClauses) unitsClause(extra bool) {
 	m.need(tokAssign)
 	signed := func(missing string) int {
 		w := m.want(missing, tokPlus, tokMinus, tokNumber)
@@ -232,19 +236,26 @@ func (m *metricClauses) unitsClause() {
 	f[4] = m.want("Expecting 0 or XXX (from PM_TIME_XXX) for scaleTime field of units", tokTimeName).n
 	m.need(tokComma)
 	f[5] = m.want("Expecting 0 or ONE for scaleCount field of units", tokCountName).n
+	var extraUnit pcp.Extra
+	if extra {
+		extraUnit = m.extraUnit()
+	}
 	rescale := m.is(tokRescale)
 	if rescale {
 		m.take()
 	}
 	m.each(metricUnits, "units", false, func(s *metricSpec) {
 		u := s.old.Units
-		sameDim := f[0] == int(u.DimSpace) && f[1] == int(u.DimTime) && f[2] == int(u.DimCount)
-		if sameDim && f[3] == int(u.ScaleSpace) && f[4] == int(u.ScaleTime) && f[5] == int(u.ScaleCount) {
+		to := pcp.UnpackUnits(pcp.NewUnits(f[0], f[1], f[2], f[3], f[4], f[5]).Pack()) // each has four bits
+		if to.Extra = u.Extra; extra {
+			to.Extra = extraUnit
+		}
+		sameDim := f[0] == int(u.DimSpace) && f[1] == int(u.DimTime) && f[2] == int(u.DimCount) && int8(to.Extra)>>3 == int8(u.Extra)>>3
+		if sameDim && to.Extra == u.Extra && f[3] == int(u.ScaleSpace) && f[4] == int(u.ScaleTime) && f[5] == int(u.ScaleCount) {
 			m.noChange(s, "units: %s", u)
 			return
 		}
-		// Each has four bits.
-		s.new.Units = pcp.UnpackUnits(pcp.NewUnits(f[0], f[1], f[2], f[3], f[4], f[5]).Pack())
+		s.new.Units = to
 		s.flags |= metricUnits
 		switch {
 		case sameDim && (rescale || m.cfg.Rescale):
@@ -253,6 +264,25 @@ func (m *metricClauses) unitsClause() {
 			m.note("Metric: %s (%s): Dimension changed, cannot rescale", s.name, s.old.PMID)
 		}
 	})
+}
+
+// extraUnit reads the last two values of extraunits: TEMPERATURE, C or 0, 0.
+func (m *metricClauses) extraUnit() pcp.Extra {
+	m.need(tokComma)
+	unit := m.want("Expecting 0 or XXX (from PM_UNIT_XXX) for extraUnit field of units", tokExtraName).text
+	m.need(tokComma)
+	scale := m.want("Expecting 0 or XXX (from PM_<unit>_XXX) for extraScale field of units", tokExtraName).text
+	if unit == "0" && scale == "0" {
+		return 0
+	}
+	if _, _, err := pcp.ParseUnits(unit + " (scale-1)"); err != nil {
+		m.stop("Unknown extra unit type \"%s\"", unit)
+	}
+	u, _, err := pcp.ParseUnits(unit + " (" + scale + ")")
+	if err != nil {
+		m.stop("Unknown extra unit scale \"%s\" for type \"%s\"", scale, unit)
+	}
+	return u.Extra
 }
 
 func (m *metricClauses) valueClause() {

@@ -138,3 +138,19 @@ func TestTrace(t *testing.T) {
 		t.Errorf("logged %q, which is to end with %q", got, want)
 	}
 }
+
+func TestExtraUnits(t *testing.T) {
+	f := func(clause, want string) {
+		t.Helper()
+		a := rewritten(t, archive.Version3, rewrite.Config{}, "metric a.size { "+clause+" }")
+		id, _ := a.Meta().LookupName("a.size")
+		desc, _ := a.Meta().Desc(id)
+		if got := desc.Units.String(); got != want {
+			t.Errorf("%s: units %q, want %q", clause, got, want)
+		}
+	}
+	f("extraunits -> 0,0,0,0,0,0,TEMPERATURE,F", "temperature (F)")
+	f("ExtraUnits -> 0,1,0,0,HOUR,0,power,kw sem -> instant", "power (kW) hour")
+	f("extraunits -> 0,0,1,0,0,ONE,CURRENT,uA", "current (uA) count")
+	f("extraunits -> 1,0,0,MBYTE,0,0,0,0", "Mbyte")
+}

@@ -10,8 +10,11 @@ import (
 )
 
 func sameDim(a, b pcp.Units) bool {
-	return a.DimSpace == b.DimSpace && a.DimTime == b.DimTime && a.DimCount == b.DimCount
+	return a.DimSpace == b.DimSpace && a.DimTime == b.DimTime && a.DimCount == b.DimCount && extraUnit(a) == extraUnit(b)
 }
+
+// extraUnit returns the extra unit of u without its scale, 0 if there is none.
+func extraUnit(u pcp.Units) int8 { return int8(u.Extra) >> 3 }
 
 // largest returns a with the larger of each scale.
 func largest(a, b pcp.Units) pcp.Units {
@@ -71,6 +74,17 @@ func (l *made) binary(op Op, r *made) error {
 	}
 	if !isNumber(l.desc.Type) || !isNumber(r.desc.Type) {
 		return operandErrorf("Series values' Type extract fail, unsupported type")
+	}
+	if extraUnit(l.desc.Units) != 0 && extraUnit(r.desc.Units) != 0 {
+		same := l.desc.Units.Extra == r.desc.Units.Extra
+		switch {
+		case op == OpMul:
+			return operandErrorf("Extra units not allowed with multiplication.")
+		case op == OpDiv && !same:
+			return operandErrorf("Different extra units not allowed with division.")
+		case !same:
+			return operandErrorf("Extra units of %s and %s are not the same", l.id, r.id)
+		}
 	}
 	c := combine{op: op, kind: resultType(op, l.desc, r.desc), left: l.desc.Units, right: r.desc.Units}
 	c.leftTo, c.rightTo = largest(c.left, c.right), largest(c.right, c.left)
@@ -140,6 +154,18 @@ func resultUnits(op Op, l, r pcp.Units) (pcp.Units, bool) {
 	u.DimSpace, ok[0] = sum(l.DimSpace, r.DimSpace)
 	u.DimTime, ok[1] = sum(l.DimTime, r.DimTime)
 	u.DimCount, ok[2] = sum(l.DimCount, r.DimCount)
+	switch over, under := extraUnit(l), extraUnit(r); {
+	case under == 0:
+	case over != 0:
+		u.Extra = 0 // the two are the same, divided
+	case op == OpMul:
+		u.Extra = r.Extra
+	default:
+		u.Extra = pcp.Extra(-under)<<3 | r.Extra&7
+	}
+	if extraUnit(u) == 0 {
+		u.Extra = 0
+	}
 	if u.DimSpace == 0 {
 		u.ScaleSpace = 0
 	}
