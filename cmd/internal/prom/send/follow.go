@@ -503,7 +503,7 @@ func (s *stream) fill(ctx context.Context, m *markers, w *window, at int64) erro
 	}
 	if s.cautious(w) {
 		if s.unsure {
-			if err := s.prove(ctx, m); err != nil {
+			if err := s.prove(ctx, m, at); err != nil {
 				return err
 			}
 		}

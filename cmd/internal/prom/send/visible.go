@@ -23,6 +23,7 @@ const probeTime = 20
 type question struct {
 	m      *markers
 	safe   place // accepted long ago
+	at     int64 // time of all probes, or noTime
 	begun  time.Time
 	probed time.Time     // when the last probe was accepted
 	shown  time.Duration // that a probe took to become visible, 0 for none
@@ -89,13 +90,16 @@ func (s *stream) resolve(ctx context.Context) error {
 	return nil
 }
 
-// sendProbe sends another probe, until one is accepted. The first one has the time of samples that were accepted, as Prometheus refuses old samples
-// once it has new ones. A server may not keep samples of that age, so the others have the present time.
+// sendProbe sends another probe, until one is accepted. Unless the question has a time for them, the first one has the time of samples that were
+// accepted, as Prometheus refuses old samples once it has new ones. A server may not keep samples of that age, so the others have the present time.
 func (s *stream) sendProbe(ctx context.Context, q *question) error {
 	for {
 		now := time.Now()
-		at := s.at.Sent
-		if at == noTime || !q.probed.IsZero() {
+		at := q.at
+		if at == noTime && q.probed.IsZero() {
+			at = s.at.Sent
+		}
+		if at == noTime {
 			at = now.UnixMilli()
 		}
 		var out remote.Outcome
@@ -132,9 +136,9 @@ func (s *stream) askProbe(ctx context.Context, q *question) error {
 }
 
 // prove waits until a probe is visible. The server then shows the samples that arrived before it, too, so that those which it does not show can be
-// sent again.
-func (s *stream) prove(ctx context.Context, m *markers) error {
-	q := &question{m: m, begun: time.Now(), wait: s.settle}
+// sent again. The probe has the time at of the first of them: with a later one Prometheus would refuse those that are more than an hour older.
+func (s *stream) prove(ctx context.Context, m *markers, at int64) error {
+	q := &question{m: m, at: at, begun: time.Now(), wait: s.settle}
 	for q.shown == 0 && !q.refused && time.Since(q.begun) < probeTime*s.loses && !s.n.isBlind() {
 		if q.probed.IsZero() || time.Since(q.probed) > s.loses {
 			if err := s.sendProbe(ctx, q); err != nil {
@@ -163,7 +167,7 @@ func (s *stream) compare(m *markers, sent int64) {
 	if time.Now().Before(s.denied) || s.open != nil {
 		return
 	}
-	s.open = &question{m: m, safe: p, begun: time.Now(), wait: s.settle}
+	s.open = &question{m: m, safe: p, at: noTime, begun: time.Now(), wait: s.settle}
 }
 
 // lost goes back to the newest marker of the archive, or to an earlier archive of which the server may have lost samples as well.
