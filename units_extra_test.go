@@ -92,7 +92,7 @@ func TestParseExtraUnits(t *testing.T) {
 	f("voltage (V)4", Units{Extra: Volt}, 0.25)
 	f("sec power (kW)byte", Units{DimSpace: 1, DimTime: 1, ScaleTime: TimeSec, Extra: Kilowatt}, 1)
 	f("power (W)/hour", Units{DimTime: -1, ScaleTime: TimeHour, Extra: Watt}, 1)
-	f("/current (A)", Units{Extra: -(3 << 3) & 0xff | 1}, 1)
+	f("/current (A)", Units{Extra: -(3<<3)&0xff | 1}, 1)
 
 	fails := func(s, reason string) {
 		t.Helper()
