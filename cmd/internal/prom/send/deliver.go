@@ -153,13 +153,14 @@ func (s *stream) window(ctx context.Context, m *markers, w *window) error {
 	if s.careful.compare(here) <= 0 {
 		s.doubt = false // the window is at least as long as the one of which it is not known whether it arrived
 	}
+	before := s.before
 	s.moved(end)
 	if s.client != nil && s.client.Connections() != s.conns {
 		had := s.conns
 		s.conns = s.client.Connections()
-		// The server may have been restarted since the last request.
-		if had != 0 && !s.n.isBlind() && s.safe().compare(s.at) < 0 && !careful {
-			return s.back(s.safe())
+		// The server may have been restarted at any time since it accepted samples last.
+		if had != 0 && !s.n.isBlind() && before.compare(s.at) < 0 && !careful {
+			return s.back(before)
 		}
 	}
 	return s.check(ctx, m)

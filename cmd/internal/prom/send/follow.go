@@ -148,7 +148,7 @@ func (s *stream) load() error {
 		s.at = place{Base: f.base, Started: f.started, Sent: noTime, Whole: true}
 	}
 	s.doubt = true // a state that was lost
-	s.acks = []ack{{at: s.at}}
+	s.before, s.acks = s.at, []ack{{at: s.at}}
 	if err == nil {
 		s.save() // if nothing can be sent until the recorder ends, the next one sends the same archives
 	}
@@ -224,7 +224,7 @@ func (s *stream) unclear() error {
 	if s.n.isBlind() {
 		return errBack
 	}
-	return s.back(s.safe())
+	return s.back(s.before)
 }
 
 // look finds the archive to send next, and reports those that were removed before they were sent.
@@ -482,7 +482,7 @@ func (s *stream) follow(ctx context.Context, a *archive.Archive) error {
 	p.Whole = true
 	s.moved(p)
 	if settled {
-		s.acks = []ack{{at: p}}
+		s.before, s.acks = p, []ack{{at: p}}
 		s.save()
 	}
 	return nil

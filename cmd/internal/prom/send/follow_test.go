@@ -34,6 +34,7 @@ import (
 // A fake is a database that keeps samples in the order of arrival.
 type fake struct {
 	url string
+	srv *httptest.Server
 
 	mu       sync.Mutex
 	before   func(n int, w http.ResponseWriter) bool // of a request; it reports whether the request ends there
@@ -53,7 +54,7 @@ func newFake(t *testing.T) *fake {
 	srv := httptest.NewServer(f)
 	srv.Config.ErrorLog = nil
 	t.Cleanup(srv.Close)
-	f.url = srv.URL
+	f.url, f.srv = srv.URL, srv
 	return f
 }
 

@@ -101,3 +101,31 @@ func TestLateAgain(t *testing.T) {
 	r.Drain(time.Minute)
 	sendtest.Exact(t, f.contents(), want)
 }
+
+// TestRestart has a server lose samples shortly after it has accepted them, and close its connections, as if it was killed. The recorder has nothing to
+// send then for longer than the time in which a server may lose samples.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	const unsettled = 500 * time.Millisecond
+	f := newFake(t)
+	g := &grower{t: t, dir: t.TempDir(), at: sendtest.Start()}
+	d := Dir{Path: g.dir, Name: "www"}
+	g.begin()
+	g.add(3, "a.b")
+	r := leaver(t, f, d, unsettled, func(string, error) {})
+	all := func(n int) func() bool { return func() bool { return size(f.contents()) == n } }
+	await.Until(t, "samples arrive", all(9))
+	time.Sleep(3 * unsettled / 2)
+	g.add(1, "a.b")
+	await.Until(t, "a sample arrives later", all(12))
+	time.Sleep(3 * unsettled / 2)
+	f.mu.Lock()
+	f.forget(1)
+	f.mu.Unlock()
+	f.srv.CloseClientConnections()
+	g.add(1, "a.b") // the recorder finds the loss by its new connection, unless it asks for the marker just then
+	await.Until(t, "samples are sent again", all(15))
+	want := g.want()
+	r.Drain(time.Minute)
+	sendtest.Exact(t, f.contents(), want)
+}
