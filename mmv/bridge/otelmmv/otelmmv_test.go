@@ -87,7 +87,7 @@ func TestReader(t *testing.T) {
 	desc := mmvtest.Describe(t, reg)
 	for _, line := range []string{
 		"http.requests: 2 counter [count] Requests served\n", "busy: 5 counter [sec] \n", "queue: 2 instant [count] \n",
-		"temp: 5 instant [] \n", "disk: 5 instant [byte] \n", "bare: 2 counter [count] \n",
+		"temp: 5 instant [temperature (C)] \n", "disk: 5 instant [byte] \n", "bare: 2 counter [count] \n",
 		"took.count: 3 counter [count] \n", "took.sum: 5 counter [sec] \n", "took.bucket: 3 counter [count] \n",
 		"took.max: 5 instant [sec] \n", "exp.quantile: 5 instant [millisec] \n",
 	} {
