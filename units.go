@@ -35,8 +35,13 @@ const (
 	Microwatt   Extra = 4<<3 | 4 // PM_UNIT_POWER, PM_POWER_uW: millionths of a watt
 )
 
-// unit returns PM_UNIT_TEMPERATURE, ..., its negative for the inverse.
-func (e Extra) unit() int { return int(int8(e) >> 3) }
+// Unit returns the number of the unit without its scale: 1 for temperature, 2
+// for voltage, 3 for current, 4 for power (PM_UNIT_TEMPERATURE ...), negative
+// if values are divided by it, and 0 if there is none.
+func (e Extra) Unit() int { return int(int8(e) >> 3) }
+
+// Inverse returns the unit that is one over e, in the same scale.
+func (e Extra) Inverse() Extra { return -(e &^ 7) | e&7 }
 
 // scale returns PM_TEMPERATURE_C, ...
 func (e Extra) scale() int { return int(e & 7) }

@@ -40,12 +40,29 @@ func TestExtraUnits(t *testing.T) {
 		f(Units{Extra: x.extra}, x.pack, x.text)
 		f(Units{DimTime: 1, ScaleTime: TimeHour, Extra: x.extra}, 0x01005000|x.pack, x.text+" hour")
 		f(Units{DimCount: 1, DimTime: -1, ScaleTime: TimeSec, Extra: x.extra}, 0x0f103000|x.pack, x.text+" count / sec")
-		under := Units{DimSpace: 1, DimTime: -2, ScaleTime: TimeSec, Extra: -(x.extra &^ 7) | x.extra&7}
+		under := Units{DimSpace: 1, DimTime: -2, ScaleTime: TimeSec, Extra: x.extra.Inverse()}
 		f(under, 0x1e003000|(256-x.pack&^7)|x.pack&7, "byte / "+x.text+" sec^2")
 	}
 	f(Units{Extra: 4<<3 | 5}, 0x25, "power (scale-5)")
 	f(Units{Extra: 7 << 3}, 0x38, "extra-7")
 	f(Units{Extra: 256 - 16<<3}, 0x80, "/ extra-16")
+	for _, x := range []struct {
+		e, inverse Extra
+		unit       int
+	}{
+		{0, 0, 0},
+		{5, 5, 0},
+		{Kelvin, 0xfb, 1},
+		{Volt, 0xf1, 2},
+		{Microampere, 0xeb, 3},
+		{Microwatt, 0xe4, 4},
+		{15<<3 | 7, 0x8f, 15},
+		{0x80, 0x80, -16},
+	} {
+		if got := x.e.Inverse(); got != x.inverse || got.Inverse() != x.e || x.e.Unit() != x.unit || x.unit != -16 && got.Unit() != -x.unit {
+			t.Errorf("%#x has the unit %d and the inverse %#x, want %d, %#x", uint8(x.e), x.e.Unit(), uint8(got), x.unit, uint8(x.inverse))
+		}
+	}
 	// A scale without a unit is kept, and means nothing.
 	if u := UnpackUnits(7); u.Pack() != 7 || u.String() != "" || u.HasDim() {
 		t.Errorf("%+v is %q", u, u)
@@ -69,10 +86,10 @@ func TestExtraUnitsRandom(t *testing.T) {
 			continue
 		}
 		back, mult, err := ParseUnits(u.String())
-		if err != nil || mult != 1 || back.String() != u.String() || back.Extra.unit() != u.Extra.unit() {
+		if err != nil || mult != 1 || back.String() != u.String() || back.Extra.Unit() != u.Extra.Unit() {
 			t.Fatalf("%#x: %q becomes %+v, %g, %v", w, u, back, mult, err)
 		}
-		if n := u.Extra.unit(); n >= -4 && n <= 4 && n != 0 && back.Extra != u.Extra {
+		if n := u.Extra.Unit(); n >= -4 && n <= 4 && n != 0 && back.Extra != u.Extra {
 			t.Fatalf("%#x: %q has the extra unit %#x, want %#x", w, u, back.Extra, u.Extra)
 		}
 	}
@@ -92,7 +109,7 @@ func TestParseExtraUnits(t *testing.T) {
 	f("voltage (V)4", Units{Extra: Volt}, 0.25)
 	f("sec power (kW)byte", Units{DimSpace: 1, DimTime: 1, ScaleTime: TimeSec, Extra: Kilowatt}, 1)
 	f("power (W)/hour", Units{DimTime: -1, ScaleTime: TimeHour, Extra: Watt}, 1)
-	f("/current (A)", Units{Extra: -(3<<3)&0xff | 1}, 1)
+	f("/current (A)", Units{Extra: Ampere.Inverse()}, 1)
 
 	fails := func(s, reason string) {
 		t.Helper()

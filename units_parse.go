@@ -82,7 +82,7 @@ func ParseUnits(s string) (u Units, mult float64, err error) {
 	u = NewUnits(a.dim[0]-b.dim[0], a.dim[1]-b.dim[1], a.dim[2]-b.dim[2], scale[0], scale[1], scale[2])
 	u.Extra = a.extra
 	if b.extra != 0 {
-		u.Extra = Extra(-b.extra.unit()<<3 | b.extra.scale())
+		u.Extra = b.extra.Inverse()
 	}
 	return u, mult, nil
 }

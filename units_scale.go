@@ -13,7 +13,7 @@ import "math"
 // itself: the error is ErrUnit.
 func ConvScale(v Value, from, to Units) (Value, error) {
 	from, to = from.orCount(), to.orCount()
-	if from.DimSpace != to.DimSpace || from.DimTime != to.DimTime || from.DimCount != to.DimCount || from.Extra.unit() != to.Extra.unit() {
+	if from.DimSpace != to.DimSpace || from.DimTime != to.DimTime || from.DimCount != to.DimCount || from.Extra.Unit() != to.Extra.Unit() {
 		return v, ErrConv
 	}
 	r := ratio{mult: 1, div: 1}
@@ -62,7 +62,7 @@ func ConvScale(v Value, from, to Units) (Value, error) {
 	default:
 		return v, ErrConv
 	}
-	if from.Extra == to.Extra || from.Extra.unit() == 0 {
+	if from.Extra == to.Extra || from.Extra.Unit() == 0 {
 		return v, nil
 	}
 	l, ok := extraLinear(from.Extra, to.Extra)
@@ -151,7 +151,7 @@ func extraMicros(e Extra) (float64, bool) {
 
 // HasDim reports whether u has a dimension at all, or an extra unit.
 func (u Units) HasDim() bool {
-	return u.DimSpace != 0 || u.DimTime != 0 || u.DimCount != 0 || u.Extra.unit() != 0
+	return u.DimSpace != 0 || u.DimTime != 0 || u.DimCount != 0 || u.Extra.Unit() != 0
 }
 
 func (u Units) orCount() Units {

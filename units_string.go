@@ -37,7 +37,7 @@ func (u Units) AppendText(b []byte) []byte {
 			b = append(b, ' ')
 		}
 	}
-	extra := u.Extra.unit()
+	extra := u.Extra.Unit()
 	if extra > 0 {
 		b = u.Extra.append(b)
 	}
@@ -104,7 +104,7 @@ func (u Units) appendCount(b []byte) []byte {
 }
 
 func (e Extra) append(b []byte) []byte {
-	unit, scale := max(e.unit(), -e.unit()), e.scale()
+	unit, scale := max(e.Unit(), -e.Unit()), e.scale()
 	if unit >= len(extraNames) {
 		return strconv.AppendInt(append(b, "extra-"...), int64(unit), 10)
 	}

@@ -467,7 +467,7 @@ func (c *checker) binary(e *expr) *expr {
 			return c.fail(e, "Non-counter and not dimensionless for left operand")
 		}
 	}
-	if x, y := left.Units.Extra, right.Units.Extra; extraUnit(x) != 0 && extraUnit(y) != 0 {
+	if x, y := left.Units.Extra, right.Units.Extra; x.Unit() != 0 && y.Unit() != 0 {
 		switch {
 		case e.op == opMul:
 			return c.fail(e, "Extra units not allowed for both operands of *")
@@ -498,15 +498,12 @@ func (c *checker) binary(e *expr) *expr {
 // comparable reports whether a and b have the same dimension. None and a count
 // are the same here, as for pmConvScale(3).
 func comparable(a, b pcp.Units) bool {
-	if a.DimSpace != b.DimSpace || a.DimTime != b.DimTime || extraUnit(a.Extra) != extraUnit(b.Extra) {
+	if a.DimSpace != b.DimSpace || a.DimTime != b.DimTime || a.Extra.Unit() != b.Extra.Unit() {
 		return false
 	}
 	return a.DimCount == b.DimCount ||
-		extraUnit(a.Extra) == 0 && a.DimSpace == 0 && a.DimTime == 0 && (a.DimCount == 0 && b.DimCount == 1 || a.DimCount == 1 && b.DimCount == 0)
+		a.Extra.Unit() == 0 && a.DimSpace == 0 && a.DimTime == 0 && (a.DimCount == 0 && b.DimCount == 1 || a.DimCount == 1 && b.DimCount == 0)
 }
-
-// extraUnit returns the unit of e without its scale, 0 if there is none.
-func extraUnit(e pcp.Extra) int8 { return int8(e) >> 3 }
 
 // mapUnits computes the units of an arithmetic operator. If the operands have a
 // dimension in different scales, the operand with the smaller scale is converted.
@@ -554,7 +551,7 @@ func (e *expr) mapUnits() {
 		to.DimCount = dimension(left.DimCount + right.DimCount)
 		to.DimTime = dimension(left.DimTime + right.DimTime)
 		to.DimSpace = dimension(left.DimSpace + right.DimSpace)
-		if extraUnit(left.Extra) == 0 {
+		if left.Extra.Unit() == 0 {
 			to.Extra = right.Extra
 		}
 	case opDiv:
@@ -562,17 +559,17 @@ func (e *expr) mapUnits() {
 		to.DimTime = dimension(left.DimTime - right.DimTime)
 		to.DimSpace = dimension(left.DimSpace - right.DimSpace)
 		switch {
-		case extraUnit(right.Extra) == 0:
-		case extraUnit(left.Extra) != 0:
+		case right.Extra.Unit() == 0:
+		case left.Extra.Unit() != 0:
 			to.Extra = 0 // the two are the same
 		default:
-			to.Extra = pcp.Extra(-extraUnit(right.Extra))<<3 | right.Extra&7
+			to.Extra = right.Extra.Inverse()
 		}
 	}
 	scale(to.DimCount, left.DimCount, &to.ScaleCount, right.ScaleCount)
 	scale(to.DimTime, left.DimTime, &to.ScaleTime, right.ScaleTime)
 	scale(to.DimSpace, left.DimSpace, &to.ScaleSpace, right.ScaleSpace)
-	if extraUnit(to.Extra) == 0 {
+	if to.Extra.Unit() == 0 {
 		to.Extra = 0
 	}
 }

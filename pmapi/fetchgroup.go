@@ -270,7 +270,7 @@ func newConversion(desc pcp.Desc, want GroupMetric) (conversion, error) {
 	if from.DimSpace != to.DimSpace || from.DimCount != to.DimCount {
 		return m, pcp.ErrConv
 	}
-	sameExtra := int8(from.Extra)>>3 == int8(to.Extra)>>3
+	sameExtra := from.Extra.Unit() == to.Extra.Unit()
 	switch from.DimTime {
 	case to.DimTime:
 		if !sameExtra {

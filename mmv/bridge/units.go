@@ -100,7 +100,7 @@ func UCUM(code string) (u pcp.Units, factor float64, ok bool) {
 	u.ScaleSpace |= d.ScaleSpace // one of the two is 0
 	u.ScaleTime |= d.ScaleTime
 	if d.Extra != 0 {
-		u.Extra = -(d.Extra &^ 7) | d.Extra&7 // the inverse
+		u.Extra = d.Extra.Inverse()
 	}
 	return u, factor / f, true
 }

@@ -142,11 +142,11 @@ func UCUM(u pcp.Units) string {
 		count = "10*" + strconv.Itoa(int(u.ScaleCount)) + count
 	}
 	part(count, int(u.DimCount))
-	unit, power := int8(u.Extra)>>3, 1
-	if unit < 0 {
-		unit, power = -unit, -1
+	extra, power := u.Extra, 1
+	if extra.Unit() < 0 {
+		extra, power = extra.Inverse(), -1
 	}
-	if name := extraUCUM(pcp.Extra(unit)<<3 | u.Extra&7); name != "" {
+	if name := extraUCUM(extra); name != "" {
 		part(name, power)
 	}
 	if len(parts) == 0 {

@@ -57,12 +57,12 @@ func (s *Set) setUnit(m *Metric) error {
 			text = prefer
 		}
 	}
-	switch dims := [4]int8{native.DimCount, native.DimSpace, native.DimTime, int8(native.Extra) >> 3}; dims {
-	case [4]int8{1, 0, 0, 0}:
+	switch dims := [4]int{int(native.DimCount), int(native.DimSpace), int(native.DimTime), native.Extra.Unit()}; dims {
+	case [4]int{1, 0, 0, 0}:
 		choose(s.o.CountScaleForce, s.o.CountScale)
-	case [4]int8{0, 1, 0, 0}:
+	case [4]int{0, 1, 0, 0}:
 		choose(s.o.SpaceScaleForce, s.o.SpaceScale)
-	case [4]int8{0, 0, 1, 0}:
+	case [4]int{0, 0, 1, 0}:
 		choose(s.o.TimeScaleForce, s.o.TimeScale)
 	}
 	if text == "" || s.o.Native {

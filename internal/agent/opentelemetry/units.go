@@ -49,7 +49,7 @@ func addUnit(u *pcp.Units, unit string, power int8) bool {
 			return false
 		}
 		if u.Extra = extra; power < 0 {
-			u.Extra = -(extra &^ 7) | extra&7
+			u.Extra = extra.Inverse()
 		}
 		return true
 	}

@@ -135,7 +135,7 @@ func (m *metric) canonical() {
 	u := m.desc.Units
 	var to pcp.Units
 	switch {
-	case int8(u.Extra)>>3 != 0:
+	case u.Extra.Unit() != 0:
 		return
 	case u.DimTime == 0 && u.DimSpace == 1 && u.DimCount == 0 && u.ScaleSpace != pcp.SpaceByte:
 		to = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceByte}

@@ -72,7 +72,7 @@ func short(u pcp.Units) string {
 		{int(u.DimTime), name([]string{"ns", "us", "msec", "s", "m", "h"}, int(u.ScaleTime), "time-")},
 		{int(u.DimCount), count},
 	}
-	extra := int(int8(u.Extra) >> 3)
+	extra := u.Extra.Unit()
 	text := ""
 	if extra > 0 {
 		text = shortExtra(u.Extra)
@@ -114,14 +114,13 @@ func short(u pcp.Units) string {
 
 // shortExtra returns the scale of an extra unit, which is unique: "mW".
 func shortExtra(e pcp.Extra) string {
-	unit := int8(e) >> 3
-	if unit < 0 {
-		unit = -unit
+	if e.Unit() < 0 {
+		e = e.Inverse()
 	}
-	text := pcp.Units{Extra: pcp.Extra(unit)<<3 | e&7}.String()
+	text := pcp.Units{Extra: e}.String()
 	_, text, ok := strings.Cut(text, " (")
 	if !ok || strings.HasPrefix(text, "scale-") {
-		return fmt.Sprintf("%d-%d", unit, e&7)
+		return fmt.Sprintf("%d-%d", max(e.Unit(), -e.Unit()), e&7)
 	}
 	return strings.TrimSuffix(text, ")")
 }

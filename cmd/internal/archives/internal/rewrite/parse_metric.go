@@ -250,7 +250,7 @@ func (m *metricClauses) unitsClause(extra bool) {
 		if to.Extra = u.Extra; extra {
 			to.Extra = extraUnit
 		}
-		sameDim := f[0] == int(u.DimSpace) && f[1] == int(u.DimTime) && f[2] == int(u.DimCount) && int8(to.Extra)>>3 == int8(u.Extra)>>3
+		sameDim := f[0] == int(u.DimSpace) && f[1] == int(u.DimTime) && f[2] == int(u.DimCount) && to.Extra.Unit() == u.Extra.Unit()
 		if sameDim && to.Extra == u.Extra && f[3] == int(u.ScaleSpace) && f[4] == int(u.ScaleTime) && f[5] == int(u.ScaleCount) {
 			m.noChange(s, "units: %s", u)
 			return

@@ -10,11 +10,8 @@ import (
 )
 
 func sameDim(a, b pcp.Units) bool {
-	return a.DimSpace == b.DimSpace && a.DimTime == b.DimTime && a.DimCount == b.DimCount && extraUnit(a) == extraUnit(b)
+	return a.DimSpace == b.DimSpace && a.DimTime == b.DimTime && a.DimCount == b.DimCount && a.Extra.Unit() == b.Extra.Unit()
 }
-
-// extraUnit returns the extra unit of u without its scale, 0 if there is none.
-func extraUnit(u pcp.Units) int8 { return int8(u.Extra) >> 3 }
 
 // largest returns a with the larger of each scale.
 func largest(a, b pcp.Units) pcp.Units {
@@ -75,7 +72,7 @@ func (l *made) binary(op Op, r *made) error {
 	if !isNumber(l.desc.Type) || !isNumber(r.desc.Type) {
 		return operandErrorf("Series values' Type extract fail, unsupported type")
 	}
-	if extraUnit(l.desc.Units) != 0 && extraUnit(r.desc.Units) != 0 {
+	if l.desc.Units.Extra.Unit() != 0 && r.desc.Units.Extra.Unit() != 0 {
 		same := l.desc.Units.Extra == r.desc.Units.Extra
 		switch {
 		case op == OpMul:
@@ -154,16 +151,16 @@ func resultUnits(op Op, l, r pcp.Units) (pcp.Units, bool) {
 	u.DimSpace, ok[0] = sum(l.DimSpace, r.DimSpace)
 	u.DimTime, ok[1] = sum(l.DimTime, r.DimTime)
 	u.DimCount, ok[2] = sum(l.DimCount, r.DimCount)
-	switch over, under := extraUnit(l), extraUnit(r); {
-	case under == 0:
-	case over != 0:
+	switch {
+	case r.Extra.Unit() == 0:
+	case l.Extra.Unit() != 0:
 		u.Extra = 0 // the two are the same, divided
 	case op == OpMul:
 		u.Extra = r.Extra
 	default:
-		u.Extra = pcp.Extra(-under)<<3 | r.Extra&7
+		u.Extra = r.Extra.Inverse()
 	}
-	if extraUnit(u) == 0 {
+	if u.Extra.Unit() == 0 {
 		u.Extra = 0
 	}
 	if u.DimSpace == 0 {
