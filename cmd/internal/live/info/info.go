@@ -31,6 +31,7 @@ Prints the names of all metrics, or of those at or below the given names. Option
 		{Line: "pcp info kernel", Text: "list the metrics whose names begin with kernel"},
 		{Line: "pcp info -f kernel.all.load", Text: "print the load averages"},
 		{Line: "pcp info -dtT mem.util.free", Text: "describe and explain a metric"},
+		{Line: "pcp info -1 disk.dev", Text: "describe metrics in lines that a script can read"},
 		{Line: "pcp info -h db1 -f disk.dev.total", Text: "ask the collector of another host"},
 		{Line: "pcp info -f -a 20261121 -O @10:00 kernel.all.load", Text: "print the values of an archive as of 10:00"},
 		{Line: "pcp info --json -f kernel.all.load", Text: "write JSON for a program"},
@@ -55,6 +56,8 @@ Prints the names of all metrics, or of those at or below the given names. Option
 			cli.Heading("Protocol options"),
 			{Short: 'b', Long: "batch", Arg: "N", Help: "fetch N metrics at a time for -f and -v [128]"},
 			{Short: 'd', Long: "desc", Help: "get and print metric description"},
+			{Short: '1', Long: "desc-oneline", Help: "like -d, with one line for a metric", Extra: true},
+			{Short: 'e', Long: "metadata-errors", Help: "like -v, also for metadata, but not for missing values", Extra: true},
 			{Short: 'f', Long: "fetch", Help: "fetch and print values for all instances"},
 			{Short: 'F', Long: "fetchall", Help: "fetch and print values for non-enumerable indoms"},
 			{Short: 'I', Long: "fullindom", Help: "print InDom in verbose format"},
@@ -66,6 +69,7 @@ Prints the names of all metrics, or of those at or below the given names. Option
 			{Short: 'T', Long: "helptext", Help: "get and display (verbose) help text"},
 			cli.Heading("Metrics options"),
 			{Short: 'c', Long: "derived", Arg: "FILE", Help: "load derived metric definitions from FILE(s)"},
+			{Short: 'r', Long: "register", Arg: "NAME=EXPR", Help: "define a derived metric", Extra: true},
 			{Short: 'x', Long: "events", Help: "unpack and report on any fetched event records"},
 			{Short: 'v', Long: "verify", Help: "verify mode, be quiet and only report errors"},
 			cli.OptJSON,
@@ -84,6 +88,8 @@ type wants struct {
 	pmid, fullPMID  bool
 	oneline, help   bool
 	verify          bool
+	checked         bool // with verify: descriptors too, but not missing values
+	tabs            bool // with desc: one line
 	json            bool
 }
 
@@ -109,6 +115,10 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		}
 	case 'd':
 		w.desc = true
+	case '1':
+		w.desc, w.tabs = true, true
+	case 'e':
+		w.verify, w.checked = true, true
 	case 'f':
 		w.value = true
 	case 'F':
@@ -121,6 +131,8 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		w.pmid = true
 	case 'M':
 		w.pmid, w.fullPMID = true, true
+	case 'r':
+		r.defined = append(r.defined, arg)
 	case 's':
 		w.series = true
 	case 't':
@@ -130,7 +142,7 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'x':
 		w.value, w.events = true, true
 	case 'v':
-		w.verify = true
+		w.verify, w.checked = true, false
 	default:
 		return false
 	}
@@ -141,16 +153,16 @@ func run(ctx context.Context, env *cli.Env) int {
 	r := &reporter{env: env, batchSize: 128, loc: env.Local()}
 	o := source.Parse(env, cli.ParseConfig{Own: r.own, Archives: true})
 	if r.want.json = o.JSON; o.JSON && (r.want.verify || r.want.series) {
-		o.Usagef("--json is not for -s or -v")
+		o.Usagef("--json is not for -e, -s or -v")
 	}
 	if status, exit := o.Done(); exit {
 		return status
 	}
 	r.log = o.DebugLog()
 	if r.want.verify {
-		r.want = wants{verify: true, series: r.want.series, events: r.want.events}
+		r.want = wants{verify: true, checked: r.want.checked, series: r.want.series, events: r.want.events}
 	}
-	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 && !o.FromArchive() && !o.Local {
+	if o.NameSpace != nil && !r.want.source() && len(r.defined) == 0 && len(o.Hosts) == 0 && !o.FromArchive() && !o.Local {
 		// The file alone answers. Names that every source has follow its own,
 		// unless it has them too.
 		if o.Debugging(debugname.Derive) {
@@ -181,6 +193,9 @@ func run(ctx context.Context, env *cli.Env) int {
 				return 1
 			}
 		}
+		if !r.define(ctx) {
+			return 1
+		}
 	}
 
 	status := 0
@@ -208,6 +223,24 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	r.report(ctx)
 	return status
+}
+
+// define defines the metrics of -r in the context, and reports whether it could.
+func (r *reporter) define(ctx context.Context) bool {
+	ok := true
+	for _, def := range r.defined {
+		name, expr, found := strings.Cut(def, "=")
+		name, expr = strings.Trim(name, " \t"), strings.Trim(expr, " \t")
+		err := errors.New("not NAME=EXPR")
+		if found && name != "" && expr != "" {
+			err = r.c.AddDerived(ctx, name, expr)
+		}
+		if err != nil {
+			r.env.Fatalf("-r %s: %v", def, err)
+			ok = false
+		}
+	}
+	return ok
 }
 
 // meant returns a hint at the metric that an unknown name may mean.
@@ -355,6 +388,8 @@ type reporter struct {
 	archive   *pmapi.ArchiveContext // c, if it is on one
 	origin    pcp.Timestamp         // of all fetches from it
 	batchSize int
+	defined   []string // NAME=EXPR of -r
+	domains   *domainSet
 	names     []string
 	nameBytes int           // of a request for all names
 	at        pcp.Timestamp // of the values of the batch

@@ -191,7 +191,11 @@ func (r *reporter) metric(ctx context.Context, m *metric) {
 		r.oneline(text, err, w.fullPMID)
 	}
 	r.out = append(r.out, '\n')
-	if w.desc {
+	switch {
+	case w.tabs:
+		// The name again, so that the line is complete.
+		r.out = report.AppendTabbedDesc(append(r.out, m.name...), &m.desc, w.fullInDom)
+	case w.desc:
 		r.out = report.AppendFullDesc(r.out, &m.desc, w.fullInDom)
 	}
 	if w.series {
@@ -217,12 +221,24 @@ func (r *reporter) metric(ctx context.Context, m *metric) {
 
 // verify prints the mistakes in a metric.
 func (r *reporter) verify(m *metric) {
+	if r.want.checked {
+		if r.domains == nil {
+			r.domains = knownDomains(r.env.Config().Get("PCP_VAR_DIR"))
+		}
+		if lines := check(&m.desc, r.domains); len(lines) > 0 {
+			r.printf("%s: Questionable metadata ...\n", m.name)
+			r.out = report.AppendFullDesc(r.out, &m.desc, false)
+			for _, line := range append(lines, "") {
+				r.printf("%s\n", line)
+			}
+		}
+	}
 	switch {
 	case m.desc.Type == pcp.TypeNoSupport:
 		r.printf("%s: Not Supported\n", m.name)
 	case m.vs.Err != 0:
 		r.printf("%s: %s\n", m.name, m.vs.Err)
-	case len(m.vs.Values) == 0:
+	case len(m.vs.Values) == 0 && !r.want.checked:
 		r.printf("%s: No value(s) available\n", m.name)
 	}
 }

@@ -20,3 +20,13 @@ func AppendFullDesc(b []byte, d *pcp.Desc, number bool) []byte {
 	const hex = " 0x" // comes after the domain, which the first of them is
 	return append(b, bytes.Replace(d.AppendPrint(nil, true), []byte(hex), fmt.Appendf(nil, " = %d =%s", uint32(d.InDom), hex), 1)...)
 }
+
+// AppendTabbedDesc appends the descriptor as one line for scripts: after each tab the type, the instance domain, the
+// semantics, and the units, without their names.
+func AppendTabbedDesc(b []byte, d *pcp.Desc, number bool) []byte {
+	text := AppendFullDesc(nil, d, number)
+	for _, label := range []string{"    Data Type: ", "  InDom: ", "\n    Semantics: ", "  Units: "} {
+		text = bytes.Replace(text, []byte(label), []byte("\t"), 1)
+	}
+	return append(b, text...)
+}

@@ -31,6 +31,19 @@ func TestOracleDesc(t *testing.T) {
 	tr.Compare(t)
 }
 
+func TestTabbedDesc(t *testing.T) {
+	f := func(d pcp.Desc, number bool, want string) {
+		t.Helper()
+		if got := string(AppendTabbedDesc([]byte("name"), &d, number)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	d := pcp.Desc{Type: pcp.TypeU64, InDom: pcp.NewInDom(60, 1), Sem: pcp.SemCounter, Units: pcp.NewUnits(1, -1, 0, pcp.SpaceKByte, pcp.TimeSec, 0)}
+	f(d, false, "name\t64-bit unsigned int\t60.1 0xf000001\tcounter\tKbyte / sec\n")
+	f(d, true, "name\t64-bit unsigned int\t60.1 = 251658241 = 0xf000001\tcounter\tKbyte / sec\n")
+	f(pcp.Desc{Type: 77, InDom: pcp.InDomNull, Sem: 9}, false, "name\t??? (77)\tPM_INDOM_NULL 0xffffffff\t??? (9)\tnone\n")
+}
+
 func TestOracleLabelSets(t *testing.T) {
 	var tr clib.Trial
 	for _, text := range []string{`{"a":1}`, `{"b":"two","a":[1,2.5]}`, `{"long_name_of_a_label":null,"x":true,"y":"caf\u00e9"}`} {
