@@ -557,6 +557,10 @@ func TestRows(t *testing.T) {
 	refresh()
 	want(`30 50 70 "text 3" "text 5" "text 7"`, 2, 3, 5, 7)
 	want(`30 50 70 "text 3" "text 5" "text 7"`)
+	b[0].SetError(0, pcp.ErrPermission)
+	want(pcp.ErrPermission.Error() + ` "text 3" "text 5" "text 7"`)
+	refresh()
+	want(`30 50 70 "text 3" "text 5" "text 7"`, 2, 3, 5, 7)
 	things = nil
 	refresh()
 	want("")

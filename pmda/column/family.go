@@ -81,10 +81,11 @@ func (s *Source) read() error {
 }
 
 // restart gives the blocks of a source with Row the present rows, and clears their
-// cells.
+// cells and errors.
 func (s *Source) restart() {
 	n := 0
 	for _, b := range s.Blocks {
+		clear(b.errs)
 		b.follow(b.inDom.block)
 		n = len(b.insts)
 	}
