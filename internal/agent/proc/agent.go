@@ -92,6 +92,7 @@ type machine struct {
 	registers     map[int]*register
 	files         map[string]column.File // that stay open
 	acct          *accounting
+	delays        *accountedDelays // nil without the kernel's own
 	containers    *containers.Finder
 }
 
@@ -117,6 +118,7 @@ func New(cfg Config) *Agent {
 	}
 	m := newMachine(&cfg)
 	m.acct = newAccounting(&cfg)
+	m.delays = newDelays(&cfg)
 	a := &Agent{cfg: cfg, machine: m, threads: cfg.Threads, clients: make(map[*pmda.Client]*settings)}
 	a.hot = newHot(&a.cfg)
 	if err := a.hot.load(); err != nil {
@@ -349,5 +351,8 @@ func (a *Agent) EndContext(client *pmda.Client) {
 	delete(a.clients, client)
 	for _, v := range a.views {
 		v.close()
+	}
+	if a.machine.delays != nil {
+		a.machine.delays.source.close()
 	}
 }

@@ -282,7 +282,7 @@ func TestPrivate(t *testing.T) {
 		set := req.Result.Sets[0]
 		name = strings.TrimPrefix(name, "hot")
 		private := slices.Contains(secret, name) || strings.HasPrefix(name, "proc.io.") || strings.HasPrefix(name, "proc.smaps.") ||
-			strings.HasPrefix(name, "proc.fdinfo.") || strings.HasPrefix(name, "proc.numa_maps.")
+			strings.HasPrefix(name, "proc.fdinfo.") || strings.HasPrefix(name, "proc.numa_maps.") || strings.HasPrefix(name, "proc.delayacct.")
 		shown := slices.ContainsFunc(set.Values, func(v pcp.Value) bool {
 			s, isText := v.Text()
 			return !isText || s != ""
@@ -462,7 +462,7 @@ func TestMetadata(t *testing.T) {
 	for _, c := range children {
 		names = append(names, c.Name)
 	}
-	if want := "nprocs psinfo memory runq id io schedstat fd namespaces smaps autogroup fdinfo numa_maps control"; err != nil || strings.Join(names, " ") != want {
+	if want := "nprocs psinfo memory runq id io schedstat fd namespaces smaps autogroup fdinfo delayacct numa_maps control"; err != nil || strings.Join(names, " ") != want {
 		t.Errorf("children %v, %v", names, err)
 	}
 	if names, err := a.Names(ctx, pcp.NewPMID(99, 8, 1)); err != nil || len(names) != 1 || names[0] != "proc.psinfo.cmd" {

@@ -238,7 +238,7 @@ func (h *hot) idleTime() (idle float64, processors int) {
 }
 
 // hotClusters are the clusters of hotproc by those of proc.
-var hotClusters = map[int]int{8: 52, 9: 53, 11: 54, 12: 55, 24: 56, 31: 57, 32: 58, 33: 34, 51: 59, 62: 63, 69: 71, 72: 73, 74: 75, 77: 78}
+var hotClusters = map[int]int{8: 52, 9: 53, 11: 54, 12: 55, 24: 56, 31: 57, 32: 58, 33: 34, 51: 59, 62: 63, 69: 71, 72: 73, 74: 75, 77: 78, 79: 80}
 
 // isHot reports whether a metric is about hot processes.
 func isHot(id pcp.PMID) bool {

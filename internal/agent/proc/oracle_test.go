@@ -65,7 +65,7 @@ func startReal(t *testing.T, env ...string) (c *pmapi.Context, names []string, i
 
 // newer reports whether a metric of ours is newer than PCP 6.0.3.
 func newer(name string) bool {
-	return name == "proc.smaps.pss_dirty" || strings.HasPrefix(name, "proc.fdinfo.") || strings.HasPrefix(name, "proc.numa_maps.")
+	return name == "proc.smaps.pss_dirty" || strings.HasPrefix(name, "proc.fdinfo.") || strings.HasPrefix(name, "proc.delayacct.") || strings.HasPrefix(name, "proc.numa_maps.")
 }
 
 // TestOracleDescriptors compares names, PMIDs and descriptors with the real

@@ -174,6 +174,7 @@ func families(p *processes) []column.Family {
 		oomFamily(p),
 		groupFamily(p),
 		fdinfoFamily(p),
+		delayFamily(p),
 	}
 	families = append(families, autogroupFamilies(p)...)
 	families = append(families, textFamilies(p)...)

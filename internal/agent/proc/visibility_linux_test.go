@@ -53,7 +53,7 @@ func TestVisibility(t *testing.T) {
 	if err := store(t, a, root, "hotproc.control.config", pcp.StringValue(fmt.Sprintf("uid == %d", owner))); err != nil {
 		t.Fatal(err)
 	}
-	private := []string{"io.", "smaps.", "psinfo.environ", "psinfo.exe", "psinfo.cwd", "memory.maps", "fd.count", "fdinfo.", "numa_maps."}
+	private := []string{"io.", "smaps.", "psinfo.environ", "psinfo.exe", "psinfo.cwd", "memory.maps", "fd.count", "fdinfo.", "numa_maps.", "delayacct."}
 	for name, id := range a.NameSpace().All() {
 		if !strings.HasPrefix(name, "proc.") && !strings.HasPrefix(name, "hotproc.") || a.control(id) != nil {
 			continue

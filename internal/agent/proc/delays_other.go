@@ -1,0 +1,6 @@
+//go:build !linux
+
+package proc
+
+// kernelDelays returns nil: only Linux has taskstats.
+func kernelDelays(string) delaySource { return nil }
