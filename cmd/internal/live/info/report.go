@@ -349,7 +349,7 @@ func (r *reporter) values(ctx context.Context, d *pcp.Desc, vs *pcp.ValueSet, in
 			continue
 		}
 		report.TracePrint(r.log, v, d.Type)
-		r.out = v.AppendPrint(append(r.out, " value "...), d.Type, 1, r.loc)
+		r.out = report.AppendValue(append(r.out, " value "...), r.env, v, d.Type, 1, r.loc)
 		r.out = append(r.out, '\n')
 		if r.want.events && (d.Type == pcp.TypeEvent || d.Type == pcp.TypeHighResEvent) {
 			r.eventRecords(ctx, v.As(d.Type))

@@ -355,7 +355,7 @@ func (p *prober) metric(ctx context.Context, name string, id pcp.PMID, vs *pcp.V
 	case p.values:
 		for j := range vs.Values {
 			report.TracePrint(p.log, &vs.Values[j], desc.Type)
-			p.out = vs.Values[j].AppendPrint(append(p.out, ' '), desc.Type, 1, p.loc)
+			p.out = report.AppendValue(append(p.out, ' '), p.env, &vs.Values[j], desc.Type, 1, p.loc)
 		}
 	case desc.InDom == pcp.InDomNull && (p.internal || p.external):
 		p.noInstances()

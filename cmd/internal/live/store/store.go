@@ -226,13 +226,13 @@ func (s *storer) print(ctx context.Context, before, after []pcp.Value, known boo
 			b = append(b, `"(none)"`...)
 		case i < len(before):
 			report.TracePrint(s.log, &before[i], s.desc.Type)
-			b = before[i].AppendPrint(b, s.desc.Type, 1, loc)
+			b = report.AppendValue(b, s.env, &before[i], s.desc.Type, 1, loc)
 		default:
 			b = append(b, '?') // an instance that appeared
 		}
 		b = append(b, " new value="...)
 		report.TracePrint(s.log, &after[i], s.desc.Type)
-		b = after[i].AppendPrint(b, s.desc.Type, 1, loc)
+		b = report.AppendValue(b, s.env, &after[i], s.desc.Type, 1, loc)
 		b = append(b, '\n')
 	}
 	s.env.Stdout.Write(b)

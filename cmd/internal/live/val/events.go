@@ -68,5 +68,5 @@ func (x *viewer) eventParam(ctx context.Context, b []byte, p *pcp.EventParam) []
 	if m.Desc.Type == pcp.TypeAggregate || m.Desc.Type == pcp.TypeAggregateStatic {
 		return fmt.Appendf(b, "[%x]\n", p.Value.Bytes())
 	}
-	return append(p.Value.AppendPrint(b, m.Desc.Type, 1, x.loc), '\n')
+	return append(report.AppendValue(b, x.env, &p.Value, m.Desc.Type, 1, x.loc), '\n')
 }

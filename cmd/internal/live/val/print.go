@@ -259,7 +259,7 @@ func (x *viewer) value(v *pcp.Value, width int) {
 		}
 	}
 	report.TracePrint(x.log, v, x.desc.Type)
-	x.out = v.AppendPrint(x.out, x.desc.Type, width, x.loc)
+	x.out = report.AppendValue(x.out, x.env, v, x.desc.Type, width, x.loc)
 }
 
 // valueRow prints the values of a sample, each in its column.

@@ -182,3 +182,25 @@ func TestListing(t *testing.T) {
 		t.Error("no error for a file that there is not")
 	}
 }
+
+type environ map[string]bool
+
+func (e environ) IsSet(name string) bool { return e[name] }
+
+// TestAppendValue prints a text of several lines with and without PCP_SQUASH_NEWLINES.
+func TestAppendValue(t *testing.T) {
+	v := pcp.StringValue("a\n\tb\r c")
+	for _, tt := range []struct {
+		env  environ
+		v    pcp.Value
+		want string
+	}{
+		{nil, v, "=\n\"a\n\tb\r c\""},
+		{environ{"PCP_SQUASH_NEWLINES": true}, v, "=\n\"a  b  c\""},
+		{environ{"PCP_SQUASH_NEWLINES": true}, pcp.Uint32Value(7), "=\n7"},
+	} {
+		if got := AppendValue([]byte("=\n"), tt.env, &tt.v, tt.v.Type(), 1, time.UTC); string(got) != tt.want {
+			t.Errorf("%v: it is printed as %q, want %q", tt.env, got, tt.want)
+		}
+	}
+}
