@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -193,12 +194,29 @@ func completeOptions(env *cli.Env, opt *importer.Options, zone string) (*time.Lo
 			return nil, err
 		}
 	}
+	if err := volumeSize(env, opt); err != nil {
+		return nil, err
+	}
 	if zone != "" {
 		opt.TimeZone = zone
 		return pcptime.Zone(zone), nil
 	}
 	opt.TimeZone = env.Getenv("TZ")
 	return env.Local(), nil
+}
+
+// volumeSize sets the maximum length of volumes that PCP_LOGIMPORT_MAXLOGSZ has, if it is set.
+func volumeSize(env *cli.Env, opt *importer.Options) error {
+	text := env.Getenv("PCP_LOGIMPORT_MAXLOGSZ")
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		return fmt.Errorf("PCP_LOGIMPORT_MAXLOGSZ is %q, must be a number of bytes", text)
+	}
+	opt.VolumeBytes = n
+	return nil
 }
 
 // defaultVersion returns the version that all tools of this host write.

@@ -53,7 +53,11 @@ func runMRTG(ctx context.Context, env *cli.Env) int {
 		defer f.Close()
 		in = f
 	}
+	opt := importer.Options{Host: host, TimeZone: zone}
 	version, err := defaultVersion(env)
+	if err == nil {
+		opt.Version, err = version, volumeSize(env, &opt)
+	}
 	if err != nil {
 		return env.Fatalf("%v", err)
 	}
@@ -63,7 +67,7 @@ func runMRTG(ctx context.Context, env *cli.Env) int {
 		err = fmt.Errorf("%s: %w", file, errNoValue)
 	}
 	if err == nil {
-		out.im, err = importer.Start(base, importer.Options{Host: host, TimeZone: zone, Version: version})
+		out.im, err = importer.Start(base, opt)
 	}
 	if err == nil {
 		err = out.writeMRTG(ctx, file, device, samples)
