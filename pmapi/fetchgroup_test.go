@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -360,6 +361,47 @@ func TestFetchGroupDerived(t *testing.T) {
 	for i, it := range each {
 		if it.Err != nil || it.Value.Double() != float64(20+2*i) {
 			t.Errorf("demo.twice[%d] = %v, %v", i, it.Value, it.Err)
+		}
+	}
+}
+
+// TestDiscreteOnce fetches a discrete metric that has a value only once: it stays, unless
+// PCP_DISCRETE_ONCE is set.
+func TestDiscreteOnce(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		fake := newCollector()
+		usual, fetches := fake.fetch, 0
+		fake.fetch = func(id pcp.PMID, res *pcp.Result) {
+			if fetches++; fetches > 1 {
+				res.AddSet(id)
+				return
+			}
+			usual(id, res)
+		}
+		vars := map[string]string{"PCP_CONF": os.DevNull}
+		if once {
+			vars["PCP_DISCRETE_ONCE"] = ""
+		}
+		cfg := config.NewLookup(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
+		g, err := NewFetchGroupConfig(fake.dial(t), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		item, err := g.Add(t.Context(), GroupMetric{Metric: "demo.name", Type: pcp.TypeString})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := g.AddInstances(t.Context(), GroupMetric{Metric: "demo.name", Type: pcp.TypeString})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if err := g.Fetch(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if want := i == 0 || !once; (item.Err == nil) != want || (len(all.Values) == 1) != want {
+				t.Errorf("PCP_DISCRETE_ONCE %t, fetch %d: value %v, %v; %d values, want %t", once, i, item.Value, item.Err, len(all.Values), want)
+			}
 		}
 	}
 }
