@@ -38,7 +38,7 @@ func (s *Sink) Native(key any, sep string, def func() Def) *Native {
 	h := &Native{}
 	d.Sem, d.Type = pcp.SemCounter, mmv.TypeDouble
 	h.sum = s.define(name+sep+"sum", d)
-	d.Type, d.Units = mmv.TypeU64, count
+	d.Type, d.Units = mmv.TypeU64, Count()
 	h.count = s.define(name+sep+"count", d)
 	d.Sem, d.Type, d.Units, d.Single = pcp.SemInstant, mmv.TypeDouble, units, false
 	h.quantile = s.define(name+sep+"quantile", d)

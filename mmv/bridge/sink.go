@@ -248,7 +248,7 @@ func (s *Sink) Histogram(key any, sep string, def func() Def) *Histogram {
 	h := &Histogram{}
 	d.Type = mmv.TypeDouble
 	h.sum = s.define(name+sep+"sum", d)
-	d.Type, d.Units = mmv.TypeU64, count
+	d.Type, d.Units = mmv.TypeU64, Count()
 	h.count = s.define(name+sep+"count", d)
 	d.Single = false
 	h.bucket = s.define(name+sep+"bucket", d)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/prom/names"
+	"github.com/go-pcp/pcp/internal/unitname"
 	"github.com/go-pcp/pcp/internal/version"
 )
 
@@ -60,7 +61,7 @@ func AppendHead(b []byte, d *pcp.Desc, name, help string) []byte {
 	b = append(b, `,"description":`...)
 	b = append(b, names.Quote(help)...)
 	b = append(b, `,"unit":`...)
-	b = append(b, names.Quote(UCUM(d.Units))...)
+	b = append(b, names.Quote(unitname.UCUM(d.Units))...)
 	if d.Sem == pcp.SemCounter {
 		return append(b, `,"sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[`...)
 	}
@@ -116,74 +117,4 @@ func AppendValue(b []byte, v pcp.Value) []byte {
 		b = AppendFloat(b, f, v.Type())
 	}
 	return append(b, '}')
-}
-
-// UCUM returns units in the form of OpenTelemetry, the Unified Code for Units of Measure.
-func UCUM(u pcp.Units) string {
-	space := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"}
-	times := []string{"ns", "us", "ms", "s", "min", "h"}
-	var parts []string
-	part := func(name string, dim int) {
-		switch {
-		case dim == 1:
-			parts = append(parts, name)
-		case dim != 0:
-			parts = append(parts, name+strconv.Itoa(dim))
-		}
-	}
-	if n := int(u.ScaleSpace); n < len(space) && n >= 0 {
-		part(space[n]+"By", int(u.DimSpace))
-	}
-	if n := int(u.ScaleTime); n < len(times) && n >= 0 {
-		part(times[n], int(u.DimTime))
-	}
-	count := "{count}"
-	if u.ScaleCount != 0 {
-		count = "10*" + strconv.Itoa(int(u.ScaleCount)) + count
-	}
-	part(count, int(u.DimCount))
-	extra, power := u.Extra, 1
-	if extra.Unit() < 0 {
-		extra, power = extra.Inverse(), -1
-	}
-	if name := extraUCUM(extra); name != "" {
-		part(name, power)
-	}
-	if len(parts) == 0 {
-		return "1"
-	}
-	return strings.Join(parts, ".")
-}
-
-// extraUCUM returns the code of an extra unit, "" if there is none.
-func extraUCUM(e pcp.Extra) string {
-	switch e {
-	case pcp.Celsius:
-		return "Cel"
-	case pcp.Fahrenheit:
-		return "[degF]"
-	case pcp.Kelvin:
-		return "K"
-	case pcp.Volt:
-		return "V"
-	case pcp.Millivolt:
-		return "mV"
-	case pcp.Microvolt:
-		return "uV"
-	case pcp.Ampere:
-		return "A"
-	case pcp.Milliampere:
-		return "mA"
-	case pcp.Microampere:
-		return "uA"
-	case pcp.Kilowatt:
-		return "kW"
-	case pcp.Watt:
-		return "W"
-	case pcp.Milliwatt:
-		return "mW"
-	case pcp.Microwatt:
-		return "uW"
-	}
-	return ""
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/cmd/internal/exposition"
 	"github.com/go-pcp/pcp/cmd/internal/prom/names"
+	"github.com/go-pcp/pcp/internal/unitname"
 )
 
 // scopeName is the name of the instrumentation scope, that of pcp2opentelemetry.
@@ -153,7 +153,7 @@ func head(name, help string, d *pcp.Desc) []byte {
 	if help != "" {
 		b = appendString(b, metricDescription, strings.ToValidUTF8(help, "\ufffd"))
 	}
-	return appendString(b, metricUnit, exposition.UCUM(d.Units))
+	return appendString(b, metricUnit, unitname.UCUM(d.Units))
 }
 
 // A request is an ExportMetricsServiceRequest that is being made. Its zero value is empty.

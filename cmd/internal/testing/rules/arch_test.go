@@ -124,6 +124,7 @@ var floors = map[string]int{
 	"internal/processes":                  0,
 	"internal/rootproto":                  1,
 	"cmd/internal/agentlink":              4,
+	"internal/unitname":                   0, // a mapping
 	"internal/version":                    0,
 	"internal/valueset":                   0,
 	"cmd/internal/daemon/hangup":          1,
