@@ -1,6 +1,7 @@
 package unitname
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -17,26 +18,57 @@ var (
 // FromUCUM returns the units of a code of the Unified Code for Units of Measure, which
 // OpenTelemetry uses, and the factor that converts values to a scale of PCP. An
 // annotation in braces is a count, and ok reports whether the code was understood.
+// It reads what UCUM writes.
 func FromUCUM(code string) (u pcp.Units, factor float64, ok bool) {
-	over, under, rate := strings.Cut(code, "/")
-	u, factor, ok = ucum(over)
-	if !rate || !ok {
-		return u, factor, ok
-	}
-	d, f, ok := ucum(under)
-	// A unit divided by itself, as in By/By, has no dimension.
-	if !ok || u.DimSpace*d.DimSpace != 0 || u.DimTime*d.DimTime != 0 || u.DimCount*d.DimCount != 0 || u.Extra != 0 && d.Extra != 0 {
+	over, under, divided := strings.Cut(code, "/")
+	factor = 1
+	if !multiply(&u, &factor, over, 1) || divided && !multiply(&u, &factor, under, -1) {
 		return pcp.Units{}, 1, false
 	}
-	u.DimSpace -= d.DimSpace
-	u.DimTime -= d.DimTime
-	u.DimCount -= d.DimCount
-	u.ScaleSpace |= d.ScaleSpace // one of the two is 0
-	u.ScaleTime |= d.ScaleTime
-	if d.Extra != 0 {
-		u.Extra = d.Extra.Inverse()
+	return u, factor, true
+}
+
+// multiply multiplies u and factor by terms with points between them, or divides by them if sign is -1. It returns
+// false if a term is unknown, or has a dimension that u has already, as in By/By.
+func multiply(u *pcp.Units, factor *float64, terms string, sign int8) bool {
+	for term := range strings.SplitSeq(terms, ".") {
+		name, power := exponent(term)
+		v, f, ok := ucum(name)
+		if !ok || u.DimSpace*v.DimSpace != 0 || u.DimTime*v.DimTime != 0 || u.DimCount*v.DimCount != 0 || u.Extra != 0 && v.Extra != 0 {
+			return false
+		}
+		power *= sign
+		u.DimSpace += v.DimSpace * power
+		u.DimTime += v.DimTime * power
+		u.DimCount += v.DimCount * power
+		u.ScaleSpace |= v.ScaleSpace // one of the two is 0
+		u.ScaleTime |= v.ScaleTime
+		u.ScaleCount |= v.ScaleCount
+		switch {
+		case v.Extra == 0:
+		case power == 1:
+			u.Extra = v.Extra
+		case power == -1:
+			u.Extra = v.Extra.Inverse()
+		default:
+			return false // PCP has no powers of these
+		}
+		*factor *= math.Pow(f, float64(power))
 	}
-	return u, factor / f, true
+	return true
+}
+
+// exponent splits a term into a unit and its power, -7 to 7: s-1, By2.
+func exponent(term string) (name string, power int8) {
+	n := len(term) - 1
+	if n < 1 || term[n] < '1' || term[n] > '7' {
+		return term, 1
+	}
+	power = int8(term[n] - '0')
+	if term[n-1] == '-' {
+		power, n = -power, n-1
+	}
+	return term[:n], power
 }
 
 func ucum(code string) (u pcp.Units, factor float64, ok bool) {
@@ -52,6 +84,14 @@ func ucum(code string) (u pcp.Units, factor float64, ok bool) {
 		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceGByte}
 	case "TiBy":
 		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceTByte}
+	case "PiBy":
+		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpacePByte}
+	case "EiBy":
+		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceEByte}
+	case "ZiBy":
+		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceZByte}
+	case "YiBy":
+		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceYByte}
 	case "kBy":
 		u, factor = bytes, 1e3
 	case "MBy":
@@ -100,14 +140,30 @@ func ucum(code string) (u pcp.Units, factor float64, ok bool) {
 		u.Extra = pcp.Milliwatt
 	case "uW":
 		u.Extra = pcp.Microwatt
-	case "1":
+	case "Hz":
+		u = pcp.Units{DimTime: -1, ScaleTime: pcp.TimeSec}
+	case "1", "%":
 	default:
-		ok = false
-		if strings.HasPrefix(code, "{") && strings.HasSuffix(code, "}") {
-			u, ok = count, true
-		}
+		u, ok = annotation(code)
 	}
 	return u, factor, ok
+}
+
+// annotation returns the units of {request}, which is a count, and of 10*3{request}, thousands of them.
+func annotation(code string) (u pcp.Units, ok bool) {
+	u.DimCount = 1
+	if power, found := strings.CutPrefix(code, "10*"); found {
+		i := max(0, strings.IndexByte(power, '{'))
+		n, err := strconv.ParseInt(power[:i], 10, 8)
+		if err != nil || n < -8 || n > 7 {
+			return pcp.Units{}, false
+		}
+		u.ScaleCount, code = int8(n), power[i:]
+	}
+	if !strings.HasPrefix(code, "{") || !strings.HasSuffix(code, "}") {
+		return pcp.Units{}, false
+	}
+	return u, true
 }
 
 // UCUM returns units in the form of OpenTelemetry, the Unified Code for Units of Measure.
