@@ -114,8 +114,12 @@ func (d *dumper) desc() {
 	d.indom()
 	d.line(4, "semantics %v", pcp.Sem(d.peek()))
 	u := pcp.UnpackUnits(d.peek())
-	d.line(4, "units %d %d %d, scales %d %d %d",
-		u.DimSpace, u.DimTime, u.DimCount, u.ScaleSpace, u.ScaleTime, u.ScaleCount)
+	extra := ""
+	if u.Extra != 0 {
+		extra = fmt.Sprintf(", extra %d, scale %d", u.Extra.Unit(), u.Extra&7)
+	}
+	d.line(4, "units %d %d %d, scales %d %d %d%s",
+		u.DimSpace, u.DimTime, u.DimCount, u.ScaleSpace, u.ScaleTime, u.ScaleCount, extra)
 }
 
 func (d *dumper) body(t Type) {
