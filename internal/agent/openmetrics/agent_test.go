@@ -215,6 +215,35 @@ six:seven_seconds_total 1.5
 	}
 }
 
+func TestExtraUnits(t *testing.T) {
+	b := newBench(t, openmetrics.Config{})
+	b.text("a", `room_temperature_celsius{room="1"} 21.5
+outside_fahrenheit 70
+# TYPE psu_volts gauge
+# UNIT psu_volts volts
+psu_volts 12
+# UNIT psu_load amperes
+psu_load 3
+other_load 4
+# TYPE energy_watts counter
+energy_watts_total 5
+draw_milliwatts 6
+change_per_celsius 7
+watts_of_all 8
+celsius_seconds 9
+`)
+	for name, want := range map[string]string{
+		"room_temperature_celsius": "temperature (C)", "outside_fahrenheit": "temperature (F)", "psu_volts": "voltage (V)",
+		"psu_load": "current (A)", "other_load": "", "energy_watts_total": "power (W)", "draw_milliwatts": "power (mW)",
+		"change_per_celsius": "", "watts_of_all": "", "celsius_seconds": "sec",
+	} {
+		desc, err := b.run.Desc(context.Background(), &pmda.Client{}, b.id("a."+name))
+		if err != nil || desc.Units.String() != want {
+			t.Errorf("%s has the units %q (%v), want %q", name, desc.Units, err, want)
+		}
+	}
+}
+
 // TestChanges has series come, go and change their order, files come, change and go, and the agent
 // start again: numbers stay.
 func TestChanges(t *testing.T) {

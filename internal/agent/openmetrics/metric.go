@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/unitname"
 	"github.com/go-pcp/pcp/openmetrics"
 )
 
@@ -33,12 +34,15 @@ type comments struct {
 	pcp5 []byte // words of the line, with the keyword
 	help []byte
 	kind []byte
-	used bool // a sample followed
+	unit []byte
+	used bool
+
+	unitOf []byte // the name in the comment UNIT // a sample followed
 }
 
 func (c *comments) reset() {
 	c.pcp5, c.help, c.kind = c.pcp5[:0], c.help[:0], c.kind[:0]
-	c.used = false
+	c.unit, c.used = c.unit[:0], false
 }
 
 // read takes in a comment. It reports whether it makes sense.
@@ -57,6 +61,8 @@ func (c *comments) read(line []byte) bool {
 		c.help = appendWords(c.help[:0], text)
 	case "TYPE":
 		c.kind = appendWords(c.kind[:0], text)
+	case "UNIT":
+		c.unitOf, c.unit = append(c.unitOf[:0], name...), appendWords(c.unit[:0], text)
 	case "PCP":
 		c.pcp5 = appendWords(c.pcp5[:0], rest)
 	case "PCP5":
@@ -109,8 +115,28 @@ func newMetric(id pcp.PMID, name string, pcpLine string, c *comments) (*metric, 
 		m.desc.Units = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeUsec}
 	case has("bytes"):
 		m.desc.Units = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceByte}
+	default:
+		unit := ""
+		if strings.HasPrefix(name, string(c.unitOf)) {
+			unit = string(c.unit)
+		}
+		m.desc.Units.Extra = extraUnit(unit, parts)
 	}
 	return m, nil
+}
+
+// extraUnit returns the extra unit of a comment UNIT. Without such a comment the unit is the last word of the name, as in
+// temp_celsius. The C agent sets neither.
+func extraUnit(unit string, parts []string) pcp.Extra {
+	n := len(parts)
+	if unit == "" && n > 1 && slices.Contains([]string{"total", "sum"}, parts[n-1]) {
+		n--
+	}
+	if unit == "" && (n < 2 || parts[n-2] != "per") {
+		unit = parts[n-1]
+	}
+	u, _ := unitname.FromWord(unit)
+	return u.Extra
 }
 
 // helpText splits the text of a HELP comment as the Python agent does: the first line, and the
