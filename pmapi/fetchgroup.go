@@ -521,7 +521,15 @@ func (m *conversion) perSecond(now, before, seconds float64, wrap bool) (float64
 
 // scaled returns d in the units and of the type that are wanted.
 func (m *conversion) scaled(d float64) (pcp.Value, error) {
-	if m.scale {
+	switch {
+	case m.scale && m.desc.Units.Extra != m.units.Extra:
+		// Degrees are not converted by a factor alone.
+		v, err := pcp.ConvScale(pcp.DoubleValue(d), m.desc.Units, m.units)
+		if err != nil {
+			return v, err
+		}
+		d = v.Double() * m.mult
+	case m.scale:
 		if !m.ready {
 			one, err := pcp.ConvScale(pcp.DoubleValue(1), m.desc.Units, m.units)
 			if err != nil {

@@ -44,3 +44,31 @@ func TestScaledRates(t *testing.T) {
 		}
 	}
 }
+
+// TestScaledDegrees converts degrees, which is not a multiplication, and other extra units.
+func TestScaledDegrees(t *testing.T) {
+	f := func(units pcp.Units, scale string, d, want float64) {
+		t.Helper()
+		m, err := newConversion(pcp.Desc{Type: pcp.TypeDouble, Sem: pcp.SemInstant, Units: units}, GroupMetric{Scale: scale, Type: pcp.TypeDouble})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if v, err := m.scaled(d); err != nil || v.Double() != want {
+				t.Errorf("%g %v = %v %s (%v), want %v", d, units, v.Double(), scale, err, want)
+			}
+		}
+	}
+	f(pcp.Units{Extra: pcp.Celsius}, "temperature (F)", 100, 212)
+	f(pcp.Units{Extra: pcp.Celsius}, "temperature (F)", -40, -40)
+	f(pcp.Units{Extra: pcp.Celsius}, "temperature (K)", 1.5, 274.65)
+	f(pcp.Units{Extra: pcp.Celsius}, "temperature (C)", 21.5, 21.5)
+	f(pcp.Units{Extra: pcp.Fahrenheit}, "temperature (C)", 212, 100)
+	f(pcp.Units{Extra: pcp.Milliwatt}, "power (W)", 1500, 1.5)
+	f(pcp.Units{Extra: pcp.Kilowatt, DimTime: 1, ScaleTime: pcp.TimeHour}, "power (W) sec", 2, 7.2e6)
+	for _, scale := range []string{"power (W)", "count", "temperature (C) sec"} {
+		if _, err := newConversion(pcp.Desc{Units: pcp.Units{Extra: pcp.Celsius}}, GroupMetric{Scale: scale, Type: pcp.TypeDouble}); pcp.Code(err) != pcp.ErrConv {
+			t.Errorf("degrees as %s: %v", scale, err)
+		}
+	}
+}
