@@ -49,15 +49,15 @@ func (f *journalFile) Write(b []byte) (int, error) {
 
 func (f *journalFile) Close() error { return nil }
 
-// churn writes records before each of which the instance domain changes: the
-// name of the only instance is the number of the record.
-func churn(w *Writer, records int) error {
+// churn writes records, with numbers from first, before each of which the instance domain changes:
+// the name of the only instance is the number of the record.
+func churn(w *Writer, first, records int) error {
 	desc := pcp.Desc{PMID: pcp.NewPMID(1, 2, 3), Type: pcp.TypeU64, InDom: pcp.NewInDom(1, 1), Sem: pcp.SemInstant}
 	if err := w.Desc(desc, "a.metric"); err != nil {
 		return err
 	}
 	var res pcp.Result
-	for i := range records {
+	for i := first; i < first+records; i++ {
 		t := pcp.Timestamp{Sec: int64(1000 + i)}
 		if err := w.InDom(t, desc.InDom, []pcp.Instance{{Inst: int32(i), Name: fmt.Sprint(i)}}); err != nil {
 			return err
@@ -120,6 +120,60 @@ func checkChurn(t *testing.T, base string) int {
 	return n
 }
 
+// replay makes the files with the writes, checks them after each, and in the middle of each, and
+// returns the number of records at the end, and of checks. At first there are some records; the
+// first writes make and write labels.
+func (j *journal) replay(t *testing.T, base string, version, last, labels int) (records, states int) {
+	t.Helper()
+	check := func(what string) {
+		states++
+		n := checkChurn(t, base)
+		if n < last {
+			t.Errorf("version %d, %s: %d records, %d before", version, what, n, last)
+		}
+		last = max(last, n)
+	}
+	add := func(path string, b []byte) {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, wr := range j.writes {
+		what := fmt.Sprintf("write %d to %s", i, filepath.Base(wr.path))
+		if wr.b == nil {
+			add(wr.path, nil)
+			if i > labels/2-1 {
+				check(what + ", which is made")
+			}
+			continue
+		}
+		first := len(wr.b) >= LabelSize(version) && i < labels // the labels are first
+		if !first && !strings.HasSuffix(wr.path, ".meta") {
+			for _, cut := range []int{1, 3, 4, len(wr.b) / 2, len(wr.b) - 5, len(wr.b) - 1} {
+				if cut < 1 || cut >= len(wr.b) {
+					continue
+				}
+				size, _ := FileSize(wr.path)
+				add(wr.path, wr.b[:cut])
+				check(fmt.Sprintf("%s, cut to %d of %d", what, cut, len(wr.b)))
+				if err := os.Truncate(wr.path, size); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		add(wr.path, wr.b)
+		if i >= labels-1 {
+			check(what)
+		}
+	}
+	return last, states
+}
+
 // TestCrash checks the files after each write of a Writer, and in the middle of
 // each: they are an archive up to its last complete record. It leaves out
 // metadata cut inside of a record; see Writer.
@@ -133,59 +187,13 @@ func TestCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		const records = 100
-		if err := churn(w, records); err != nil {
+		if err := churn(w, 0, records); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		last, states := 0, 0
-		check := func(what string) {
-			states++
-			n := checkChurn(t, base)
-			if n < last {
-				t.Errorf("version %d, %s: %d records, %d before", version, what, n, last)
-			}
-			last = max(last, n)
-		}
-		add := func(path string, b []byte) {
-			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			if _, err := f.Write(b); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for i, wr := range j.writes {
-			what := fmt.Sprintf("write %d to %s", i, filepath.Base(wr.path))
-			if wr.b == nil {
-				add(wr.path, nil)
-				if i > 2 {
-					check(what + ", which is made")
-				}
-				continue
-			}
-			first := len(wr.b) >= LabelSize(version) && i < 6 // the labels are first
-			if !first && !strings.HasSuffix(wr.path, ".meta") {
-				for _, cut := range []int{1, 3, 4, len(wr.b) / 2, len(wr.b) - 5, len(wr.b) - 1} {
-					if cut < 1 || cut >= len(wr.b) {
-						continue
-					}
-					size, _ := FileSize(wr.path)
-					add(wr.path, wr.b[:cut])
-					check(fmt.Sprintf("%s, cut to %d of %d", what, cut, len(wr.b)))
-					if err := os.Truncate(wr.path, size); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			add(wr.path, wr.b)
-			if i >= 5 {
-				check(what)
-			}
-		}
+		last, states := j.replay(t, base, version, 0, 6)
 		if last != records || states < 100 {
 			t.Errorf("version %d: %d records at the end, want %d; %d states", version, last, records, states)
 		}
@@ -202,7 +210,7 @@ func TestWriteFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = churn(w, 60)
+		err = churn(w, 0, 60)
 		if err != nil {
 			if again := w.Mark(pcp.Timestamp{Sec: 5000}); again != err {
 				t.Errorf("after %v another call: %v", err, again)
@@ -247,7 +255,7 @@ func TestVersion2Limit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = churn(w, 1000)
+	err = churn(w, 0, 1000)
 	if !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), base+".meta") {
 		t.Errorf("metadata grow to their limit: %v", err)
 	}

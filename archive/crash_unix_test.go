@@ -25,7 +25,7 @@ func TestKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := churn(w, 1<<30); err != nil {
+		if err := churn(w, 0, 1<<30); err != nil {
 			t.Fatal(err)
 		}
 		return

@@ -8,3 +8,5 @@ import "os"
 func lockFile(*os.File) {}
 
 func locked(*os.File) bool { return false }
+
+func lockFileNow(*os.File) bool { return true }

@@ -23,3 +23,10 @@ func locked(f *os.File) bool {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	return errors.Is(err, unix.EWOULDBLOCK)
 }
+
+// lockFileNow is lockFile for a caller that does not wait. It reports whether no other open file has
+// the lock.
+func lockFileNow(f *os.File) bool {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	return !errors.Is(err, unix.EWOULDBLOCK)
+}

@@ -144,20 +144,27 @@ func openTail(path string) (*tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.f = f
+	if t, err = newTail(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// newTail reads the label of an open file.
+func newTail(f *os.File) (*tail, error) {
+	t := &tail{path: f.Name(), f: f}
 	fi, err := f.Stat()
 	if err == nil && !fi.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a regular file: %w", path, errInvalid)
+		err = fmt.Errorf("%s: not a regular file: %w", t.path, errInvalid)
 	}
 	if err != nil {
-		f.Close()
 		return nil, err
 	}
 	t.size = fi.Size()
 	b := make([]byte, labelSize3)
 	n, err := f.ReadAt(b, 0)
 	if err != nil && err != io.EOF {
-		f.Close()
 		return nil, err
 	}
 	if zeros(b[:n]) {
@@ -166,11 +173,14 @@ func openTail(path string) (*tail, error) {
 	l, err := DecodeLabel(b[:n])
 	if err != nil {
 		// There may be a part of it, and zeros.
-		if n < 8 || n < LabelSize(int(b[7])) || zeros(b[LabelSize(int(b[7]))-4:n]) {
+		size := 0
+		if n >= 8 {
+			size = LabelSize(int(b[7]))
+		}
+		if n < 8 || size > 0 && (n < size || zeros(b[size-4:n])) {
 			return t, nil
 		}
-		f.Close()
-		return nil, fmt.Errorf("%s: offset 0: %w", path, err)
+		return nil, fmt.Errorf("%s: offset 0: %w", t.path, err)
 	}
 	t.label = l
 	return t, nil

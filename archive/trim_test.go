@@ -23,7 +23,7 @@ func TestTrim(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := churn(w, 60); err != nil {
+		if err := churn(w, 0, 60); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Close(); err != nil {
@@ -118,7 +118,7 @@ func TestTrimDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(churn(w, 20), w.Close()); err != nil {
+	if err := errors.Join(churn(w, 0, 20), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(base + ".index"); err != nil { // its offset would be behind the damage

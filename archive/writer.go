@@ -60,12 +60,19 @@ type WriterConfig struct {
 	// FirstVolume is the number of the first volume.
 	FirstVolume int
 
+	// Append continues the archive if there is one, behind its last record. The fields
+	// of Label that are set, except PID and Start, must be those of its label. The
+	// archive must be complete: not damaged, compressed, or written by another
+	// process; see [Trim]. FirstVolume is then not used.
+	Append bool
+
 	// WaitForSpace has the writer survive a full file system (ENOSPC, EDQUOT). Flush and
 	// NewVolume return that error, and may be called again later: unwritten bytes stay
 	// in memory, which grows. [Writer.Held] returns their number.
 	WaitForSpace bool
 
 	create func(path string) (io.WriteCloser, error) // for tests
+	reopen func(f *os.File) io.WriteCloser           // for tests
 }
 
 // A Writer writes an archive, as pmlogger does, or a copy record by record. It is
@@ -91,7 +98,8 @@ type Writer struct {
 	vol   int
 
 	meta, data, index outFile
-	made              []string // paths of all files
+	made              []string // paths of all files that it has made
+	ends              []end    // of the files that it continues
 
 	started bool
 	closed  bool
@@ -208,6 +216,16 @@ func named(path string, err error) error {
 // makes none and returns an error that is fs.ErrExist and names it.
 func Create(base string, cfg WriterConfig) (*Writer, error) {
 	w := &Writer{cfg: cfg, base: base, label: cfg.Label, vol: cfg.FirstVolume}
+	free := CheckFree(base)
+	if cfg.Append && errors.Is(free, fs.ErrExist) {
+		if err := w.findEnd(); err != nil {
+			w.closeFiles()
+			return nil, err
+		}
+		w.setLimits()
+		w.nextEntry = w.data.off + w.cfg.IndexBytes
+		return w, nil
+	}
 	if w.label.Version == 0 {
 		w.label.Version = Version3
 	}
@@ -223,28 +241,9 @@ func Create(base string, cfg WriterConfig) (*Writer, error) {
 	if err := checkStamp(w.label.Start, w.label.Version); err != nil {
 		return nil, fmt.Errorf("%s: %w", base, err)
 	}
-	w.labelLen = int64(LabelSize(w.label.Version))
-	w.limit, w.metaLimit = math.MaxInt64, math.MaxInt64
-	if w.label.Version == Version2 {
-		w.limit, w.metaLimit = MaxVolume2, MaxVolume2
-	}
-	if cfg.VolumeBytes > 0 {
-		w.limit = min(w.limit, cfg.VolumeBytes)
-	}
-	if cfg.MetaBytes > 0 {
-		w.metaLimit = min(w.metaLimit, cfg.MetaBytes)
-	}
-	if w.cfg.IndexBytes <= 0 {
-		w.cfg.IndexBytes = defaultIndexBytes
-	}
-	if w.cfg.BufferBytes <= 0 {
-		w.cfg.BufferBytes = defaultBufferBytes
-	}
-	if w.cfg.create == nil {
-		w.cfg.create = createFile
-	}
-	if err := CheckFree(base); err != nil {
-		return nil, err
+	w.setLimits()
+	if free != nil {
+		return nil, free
 	}
 	for _, o := range []struct {
 		file   *outFile
@@ -266,6 +265,31 @@ func Create(base string, cfg WriterConfig) (*Writer, error) {
 		w.start(w.label.Start)
 	}
 	return w, nil
+}
+
+// setLimits completes the configuration when the version is known.
+func (w *Writer) setLimits() {
+	cfg := w.cfg
+	w.labelLen = int64(LabelSize(w.label.Version))
+	w.limit, w.metaLimit = math.MaxInt64, math.MaxInt64
+	if w.label.Version == Version2 {
+		w.limit, w.metaLimit = MaxVolume2, MaxVolume2
+	}
+	if cfg.VolumeBytes > 0 {
+		w.limit = min(w.limit, cfg.VolumeBytes)
+	}
+	if cfg.MetaBytes > 0 {
+		w.metaLimit = min(w.metaLimit, cfg.MetaBytes)
+	}
+	if w.cfg.IndexBytes <= 0 {
+		w.cfg.IndexBytes = defaultIndexBytes
+	}
+	if w.cfg.BufferBytes <= 0 {
+		w.cfg.BufferBytes = defaultBufferBytes
+	}
+	if w.cfg.create == nil {
+		w.cfg.create = createFile
+	}
 }
 
 func createFile(path string) (io.WriteCloser, error) {
@@ -687,10 +711,15 @@ func (w *Writer) Rest() {
 	w.sorted, w.delta = nil, nil
 }
 
-// Discard closes the writer and removes the files that it has made.
+// Discard closes the writer and removes the files that it has made. An archive that it
+// has continued becomes what it was before.
 func (w *Writer) Discard() error {
 	w.Close() // errors do not matter for an archive that is removed
 	var errs []error
+	for _, e := range w.ends {
+		errs = append(errs, e.restore())
+	}
+	w.ends = nil
 	for _, path := range w.made {
 		errs = append(errs, os.Remove(path))
 	}
@@ -710,7 +739,7 @@ func (w *Writer) Close() error {
 	if err == nil && !w.started {
 		err = fmt.Errorf("%s: nothing was written: %w", w.base, pcp.ErrNoData)
 	}
-	if err == nil && !w.cfg.ManualIndex {
+	if err == nil && !w.cfg.ManualIndex && !w.unchanged() {
 		if !w.entries {
 			w.addEntry(w.label.Start, w.labelLen, w.labelLen)
 		}
@@ -721,11 +750,18 @@ func (w *Writer) Close() error {
 	if err == nil {
 		err = w.Flush()
 	}
+	if e := w.closeFiles(); err == nil {
+		err = e
+	}
+	w.err = errClosed
+	return err
+}
+
+func (w *Writer) closeFiles() (err error) {
 	for _, o := range []*outFile{&w.meta, &w.data, &w.index} {
 		if e := o.close(); err == nil {
 			err = e
 		}
 	}
-	w.err = errClosed
 	return err
 }
