@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -67,14 +68,15 @@ func (w *Writer) findEnd() error {
 		file         *outFile
 		path, suffix string
 	}{{&w.meta, files.Meta, "meta"}, {&w.data, files.Volumes[n], strconv.Itoa(w.vol)}, {&w.index, files.Index, "index"}} {
-		if o.path != w.base+"."+o.suffix {
+		path := w.base + "." + o.suffix
+		if filepath.Clean(o.path) != filepath.Clean(path) {
 			return fmt.Errorf("%s: %w", o.path, errPacked)
 		}
-		f, err := openEnd(o.path)
+		f, err := openEnd(path)
 		if err != nil {
 			return err
 		}
-		*o.file = outFile{f: f, path: o.path}
+		*o.file = outFile{f: f, path: path}
 		if i == 0 && !tryLock(f) {
 			return fmt.Errorf("%s: %w", w.base, errWritten)
 		}
@@ -82,13 +84,13 @@ func (w *Writer) findEnd() error {
 			return err
 		}
 		if tails[i].label.Version == 0 {
-			return fmt.Errorf("%s: no label: %w", o.path, pcp.ErrLabel)
+			return fmt.Errorf("%s: no label: %w", path, pcp.ErrLabel)
 		}
 		o.file.off = tails[i].size
 		if w.cfg.reopen != nil {
 			o.file.f = w.cfg.reopen(f)
 		}
-		w.ends = append(w.ends, end{o.path, tails[i].size})
+		w.ends = append(w.ends, end{path, tails[i].size})
 	}
 	slices.Reverse(w.ends) // a file that refers to others is cut first
 	if err := w.checkEnds(tails[0], tails[1], tails[2]); err != nil {
@@ -155,11 +157,11 @@ func (w *Writer) loadKnown() error {
 		{"name of the time zone", have.ZoneInfo, want.ZoneInfo},
 	} {
 		if f.want != "" && f.want != f.have {
-			return fmt.Errorf("%s: the %s of the archive is %q, not %q: %w", w.base, f.what, f.have, f.want, pcp.ErrLabel)
+			return fmt.Errorf("%s: the %s of the archive is %q, not %q: %w", w.base, f.what, f.have, f.want, errInvalid)
 		}
 	}
 	if want.Version != 0 && want.Version != have.Version {
-		return fmt.Errorf("%s: the version of the archive is %d, not %d: %w", w.base, have.Version, want.Version, pcp.ErrLabel)
+		return fmt.Errorf("%s: the version of the archive is %d, not %d: %w", w.base, have.Version, want.Version, errInvalid)
 	}
 	if want.Features != 0 && want.Features != have.Features {
 		return fmt.Errorf("%s: the features of the archive are %#x, not %#x: %w", w.base, have.Features, want.Features, pcp.ErrFeature)

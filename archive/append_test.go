@@ -49,7 +49,8 @@ func put(t *testing.T, base string, version, records int) {
 func TestAppend(t *testing.T) {
 	for _, version := range []int{Version2, Version3} {
 		dir := t.TempDir()
-		base := filepath.Join(dir, "x")
+		base := "x" // also relative to the directory
+		t.Chdir(dir)
 		n := 0
 		for _, more := range []int{1, 30, 1, 100, 7} {
 			w, err := Create(base, WriterConfig{Label: Label{Version: version, Host: "h"}, VolumeBytes: 2000, IndexBytes: 300, Append: true})
@@ -135,9 +136,9 @@ func TestAppendRefused(t *testing.T) {
 		"packed":            {func(base string) error { return os.Rename(base+".meta", base+".meta.xz") }, WriterConfig{}, errPacked, "x.meta.xz: compressed"},
 		"byte order":        {swap(".0"), WriterConfig{}, pcp.ErrLabel, "x.0: offset 0"},
 		"byte order, index": {swap(".index"), WriterConfig{}, pcp.ErrLabel, "x.index: offset 0"},
-		"version":           {nil, WriterConfig{Label: Label{Version: Version2}}, pcp.ErrLabel, "the version of the archive is 3, not 2"},
-		"host":              {nil, WriterConfig{Label: Label{Host: "other"}}, pcp.ErrLabel, `the host of the archive is "h", not "other"`},
-		"zone":              {nil, WriterConfig{Label: Label{TimeZone: "CET-1"}}, pcp.ErrLabel, `the time zone of the archive is "UTC", not "CET-1"`},
+		"version":           {nil, WriterConfig{Label: Label{Version: Version2}}, errInvalid, "the version of the archive is 3, not 2"},
+		"host":              {nil, WriterConfig{Label: Label{Host: "other"}}, errInvalid, `the host of the archive is "h", not "other"`},
+		"zone":              {nil, WriterConfig{Label: Label{TimeZone: "CET-1"}}, errInvalid, `the time zone of the archive is "UTC", not "CET-1"`},
 		"not asked for":     {nil, WriterConfig{}, fs.ErrExist, "x."},
 	} {
 		t.Run(what, func(t *testing.T) {

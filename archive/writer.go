@@ -711,8 +711,8 @@ func (w *Writer) Rest() {
 	w.sorted, w.delta = nil, nil
 }
 
-// Discard closes the writer and removes the files that it has made. An archive that it
-// has continued becomes what it was before.
+// Discard closes the writer and removes the files that it has made. It restores an
+// archive that it has continued.
 func (w *Writer) Discard() error {
 	w.Close() // errors do not matter for an archive that is removed
 	var errs []error

@@ -24,6 +24,9 @@
 // NewMetric, NewInDom and the Put methods of a [Handle] are shorter ways to the
 // same.
 //
+// Options.Append continues an archive, as PMI_APPEND of PCP 7.2 does. Start refuses a
+// damaged archive, or an archive that another process writes; nothing changes before the first Write.
+//
 // Where the C library of PCP 6.0.3 has a bug it is not copied: there, when
 // instances are added to an instance domain that is already written and whose
 // numbers were not added in ascending order, numbers and names no longer belong

@@ -1,7 +1,9 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -26,6 +28,17 @@ type Options struct {
 	// (PCP_LOGIMPORT_MAXLOGSZ).
 	VolumeBytes int64
 
+	// VolumeDone is called with the path of each volume that another one follows
+	// (pmiSetVolumeSize).
+	VolumeDone func(path string)
+
+	// Append continues the archive if there is one (PMI_APPEND). The fields above
+	// that are not set are then those of the archive, and others an error. Metrics must be
+	// declared again, as they are in the archive: with another descriptor AddMetric
+	// returns an error such as pcp.ErrLogChangeType. Without a PMID they get that of the
+	// archive; they keep their instances. The archive must be complete, see archive.Trim.
+	Append bool
+
 	// InDomDeltas writes instance domains sorted, and in version 3 only the
 	// changes if they are shorter, as the library of PCP 7 does. Otherwise a new
 	// instance writes all of them again.
@@ -42,7 +55,8 @@ type Options struct {
 type Importer struct {
 	base string
 	opt  Options
-	w    *archive.Writer // nil until the first Write
+	w    *archive.Writer // nil until the first Write, except when it appends
+	old  *old            // of the archive that it appends to, else nil
 
 	metrics []*metric
 	byName  map[string]*metric
@@ -74,6 +88,7 @@ type metric struct {
 	desc   pcp.Desc
 	indom  *indom // nil until it has an instance, and for a single value
 	done   bool   // written
+	stored bool   // in the archive that is appended to, and not yet declared
 	gen    uint64 // of the record that values belong to
 	err    pcp.Error
 	values []pcp.Value
@@ -96,16 +111,51 @@ type indom struct {
 // Start begins an archive (pmiStart(3)). Its files must not exist; they are
 // made by the first Write.
 func Start(base string, opt Options) (*Importer, error) {
+	im := &Importer{
+		base:    base,
+		opt:     opt,
+		byName:  make(map[string]*metric),
+		byID:    make(map[pcp.PMID]*metric),
+		indoms:  make(map[pcp.InDom]*indom),
+		said:    make(map[text]bool),
+		labelAt: make(map[labelKey]int),
+		gen:     1,
+	}
+	free := archive.CheckFree(base)
+	if opt.Append && errors.Is(free, fs.ErrExist) {
+		if err := im.resume(); err != nil {
+			if im.w != nil {
+				im.w.Close()
+			}
+			return nil, err
+		}
+		return im, nil
+	}
+	if err := im.opt.complete(); err != nil {
+		return nil, err
+	}
+	if free != nil {
+		return nil, free
+	}
+	if old := opt.Inherit; old != nil {
+		im.opt.Inherit = nil
+		im.inherit(old)
+	}
+	return im, nil
+}
+
+// complete sets the defaults of a new archive's label.
+func (opt *Options) complete() error {
 	if opt.Version == 0 {
 		opt.Version = archive.Version3
 	}
 	if archive.LabelSize(opt.Version) == 0 {
-		return nil, fmt.Errorf("version %d: %w", opt.Version, ErrBadVersion)
+		return fmt.Errorf("version %d: %w", opt.Version, ErrBadVersion)
 	}
 	if opt.Host == "" {
 		var err error
 		if opt.Host, err = os.Hostname(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if opt.TimeZone == "" {
@@ -121,24 +171,7 @@ func Start(base string, opt Options) (*Importer, error) {
 	if opt.Version < archive.Version3 {
 		opt.ZoneInfo = ""
 	}
-	if err := archive.CheckFree(base); err != nil {
-		return nil, err
-	}
-	im := &Importer{
-		base:    base,
-		opt:     opt,
-		byName:  make(map[string]*metric),
-		byID:    make(map[pcp.PMID]*metric),
-		indoms:  make(map[pcp.InDom]*indom),
-		said:    make(map[text]bool),
-		labelAt: make(map[labelKey]int),
-		gen:     1,
-	}
-	if old := opt.Inherit; old != nil {
-		im.opt.Inherit = nil
-		im.inherit(old)
-	}
-	return im, nil
+	return nil
 }
 
 func (im *Importer) inherit(old *Importer) {
@@ -151,8 +184,17 @@ func (im *Importer) inherit(old *Importer) {
 		}
 		im.indoms[id].next = d.next
 	}
+	im.inheritRest(old)
+	im.serial, im.last = old.serial, old.last
+}
+
+// inheritRest takes the text and labels of another archive.
+func (im *Importer) inheritRest(old *Importer) {
 	for _, t := range old.texts {
 		t.done = false
+		if im.old != nil && im.old.texts[t] {
+			continue
+		}
 		im.texts = append(im.texts, t)
 		im.said[t] = true
 	}
@@ -165,7 +207,6 @@ func (im *Importer) inherit(old *Importer) {
 		im.labelAt[key] = len(im.labels)
 		im.labels = append(im.labels, l)
 	}
-	im.serial, im.last = old.serial, old.last
 }
 
 // Path returns the base name of the archive.
@@ -183,6 +224,9 @@ func (im *Importer) AddMetric(name string, desc pcp.Desc) (pcp.PMID, error) {
 	}
 	// Of two conflicts C reports the one with the metric declared first.
 	same, other := im.byName[name], im.byID[desc.PMID]
+	if same != nil && same.stored {
+		return im.declare(same, desc)
+	}
 	switch {
 	case same != nil && (other == nil || same.index <= other.index):
 		return pcp.PMIDNull, fmt.Errorf("%s: %w", name, ErrDupMetricName)
@@ -198,11 +242,15 @@ func (im *Importer) AddMetric(name string, desc pcp.Desc) (pcp.PMID, error) {
 		return pcp.PMIDNull, fmt.Errorf("%s: semantics %d: %w", name, desc.Sem, ErrBadSem)
 	}
 	if desc.PMID == pcp.PMIDNull {
-		n := len(im.metrics) + 1
-		if n >= 1<<22 {
-			return pcp.PMIDNull, fmt.Errorf("%s: no PMID left: %w", name, ErrDupMetricID)
+		for n := len(im.metrics) + 1; ; n++ {
+			if n >= 1<<22 {
+				return pcp.PMIDNull, fmt.Errorf("%s: no PMID left: %w", name, ErrDupMetricID)
+			}
+			desc.PMID = pcp.NewPMID(Domain, n>>10, n&(1<<10-1))
+			if im.old == nil || im.byID[desc.PMID] == nil {
+				break
+			}
 		}
-		desc.PMID = pcp.NewPMID(Domain, n>>10, n&(1<<10-1))
 	}
 	im.add(name, desc)
 	return desc.PMID, nil
@@ -234,6 +282,8 @@ func (im *Importer) AddInstance(id pcp.InDom, name string, inst int32) error {
 	sameName, dup := d.find(name)
 	sameInst, taken := d.byInst[inst]
 	switch {
+	case dup && taken && sameName == sameInst && im.old != nil && sameName < im.old.instances[id] && d.slots[sameName].Name == name:
+		return nil // the archive has it
 	case dup && (!taken || sameName <= sameInst):
 		return fmt.Errorf("instance %q: %w", name, ErrDupInstName)
 	case taken:
@@ -293,7 +343,7 @@ func (im *Importer) Flush() error {
 
 // End completes the archive (pmiEnd(3)). Values that were put after the last
 // Write are lost. If nothing was ever written there is no archive, and End returns
-// ErrNoData. A second End does nothing.
+// ErrNoData; an archive that was appended to stays as it was. A second End does nothing.
 func (im *Importer) End() error {
 	if im.ended {
 		return nil
@@ -302,7 +352,10 @@ func (im *Importer) End() error {
 	if im.w == nil {
 		return fmt.Errorf("%s: %w", im.base, ErrNoData)
 	}
-	err := im.w.Index(im.last)
+	var err error
+	if im.old == nil || im.old.begun {
+		err = im.w.Index(im.last)
+	}
 	if e := im.w.Close(); err == nil {
 		err = e
 	}
@@ -310,7 +363,7 @@ func (im *Importer) End() error {
 }
 
 // Discard ends the archive and removes its files. They are all made by Write: the
-// archive did not exist before.
+// archive did not exist before. It restores an archive that was appended to.
 func (im *Importer) Discard() error {
 	im.ended = true
 	if im.w == nil {

@@ -20,7 +20,7 @@ type Handle struct {
 // first blank is enough, with the blank.
 func (im *Importer) Handle(name, instance string) (Handle, error) {
 	m := im.byName[name]
-	if m == nil {
+	if m == nil || m.stored {
 		return Handle{}, fmt.Errorf("%s: %w", name, pcp.ErrName)
 	}
 	if m.desc.InDom == pcp.InDomNull {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -92,6 +93,9 @@ func (im *Importer) PutResult(res *pcp.Result) error {
 // start makes the files for the first write.
 func (im *Importer) start(t pcp.Timestamp) error {
 	if im.w != nil {
+		if im.old != nil {
+			im.old.begun = true
+		}
 		return nil
 	}
 	w, err := archive.Create(im.base, archive.WriterConfig{
@@ -144,8 +148,12 @@ func (im *Importer) putResult(res *pcp.Result) error {
 	size := int64(len(im.body)) + 8
 	_, data, _ := im.w.Position()
 	if data+size >= limit {
+		vol, _, _ := im.w.Position()
 		if err := im.w.NewVolume(); err != nil {
 			return err
+		}
+		if im.opt.VolumeDone != nil {
+			im.opt.VolumeDone(im.base + "." + strconv.Itoa(vol))
 		}
 		_, data, _ = im.w.Position()
 		entry, im.flush = true, indexBytes
@@ -216,6 +224,9 @@ func (im *Importer) PutMark() error {
 	}
 	if im.w == nil {
 		return errors.Join(ErrNoData, syscall.EBADF)
+	}
+	if err := im.start(im.last); err != nil {
+		return err
 	}
 	return im.w.Mark(im.last.Add(time.Millisecond))
 }

@@ -55,11 +55,13 @@ func (im *Importer) NewMetric(name string, spec Spec) (*Metric, error) {
 	return m, nil
 }
 
-// NewInDom returns a new instance domain of Domain.
+// NewInDom returns a new instance domain of Domain. With Options.Append those of the archive are first: a
+// program that calls NewInDom in the same order as before gets the same.
 func (im *Importer) NewInDom() pcp.InDom {
 	for {
 		im.serial++
-		if id := pcp.NewInDom(Domain, im.serial); im.indoms[id] == nil {
+		id := pcp.NewInDom(Domain, im.serial)
+		if im.indoms[id] == nil || im.old.has(id) {
 			im.indom(id)
 			return id
 		}

@@ -51,6 +51,9 @@ func (im *Importer) PutText(kind pcp.TextKind, ident uint32, content string) err
 		return ErrEmptyTextContent
 	}
 	t := text{kind: kind, ident: ident, content: content}
+	if im.old != nil && im.old.texts[t] {
+		return nil
+	}
 	if im.said[t] {
 		return ErrDupText
 	}

@@ -56,6 +56,7 @@ instance in brackets, and type, semantics and units in parentheses: net.in[eth0]
 Missing attributes are derived from the values.`,
 	Examples: []cli.Example{
 		{Line: "pcp import csv rooms.csv rooms", Text: "create the archive rooms from a table with a column called time"},
+		{Line: "pcp import csv --append today.csv rooms", Text: "add a table with later times to the archive"},
 		{Line: "pcp import csv -t when -f '%d.%m.%Y %H:%M' rooms.csv rooms", Text: "set the column and format of times"},
 		{Line: "pcp import csv -m 'disk.*=u64 counter' -m disk.read=KB disks.csv disks", Text: "set types and units of metrics"},
 		{Line: "pcp val -a rooms temperature", Text: "show the result"},
@@ -66,6 +67,7 @@ Missing attributes are derived from the values.`,
 			{Short: 'h', Long: "host", Arg: "HOST", Help: "host that the data are of [this host]"},
 			{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "time zone of the host, and of times without a zone [TZ]"},
 			{Long: "archive-version", Arg: "N", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
+			{Long: "append", Help: "add to the archive if there is one"},
 			cli.OptVersion,
 			cli.OptHelp,
 			cli.Heading("Reading options"),
@@ -95,8 +97,11 @@ func run(_ context.Context, env *cli.Env) int {
 		return status
 	}
 	j.file, j.archive = o.Args[0], o.Args[1]
-	var err error
-	if j.loc, err = completeOptions(env, &j.opt, j.zone); err != nil {
+	err := j.findStored()
+	if err == nil {
+		j.loc, err = completeOptions(env, &j.opt, j.zone)
+	}
+	if err != nil {
 		return env.Fatalf("%v", err)
 	}
 	if err := j.run(); err != nil {
@@ -173,6 +178,8 @@ func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
 			break
 		}
 		j.indoms = append(j.indoms, d)
+	case "append":
+		j.opt.Append = true
 	case "prefix":
 		if clean := cleanName(arg); clean != arg || arg == "" {
 			o.Usagef("-p %s: not the name of metrics", arg)

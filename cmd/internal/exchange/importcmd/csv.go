@@ -33,6 +33,7 @@ type job struct {
 	specs         []globSpec
 	indoms        []globInDom
 	prefix        string
+	stored        *stored // metadata of the archive to append to, nil if there is none
 
 	header      []string
 	headerLine  int
@@ -103,14 +104,22 @@ func (j *job) run() error {
 	}
 	j.progress = cli.NewProgress(j.env, j.env.ProgName(), 2*size)
 	defer j.progress.Clear()
-	// It makes no files yet, but sees whether they may be made.
+	// It writes nothing yet, but sees whether it may.
 	im, err := importer.Start(j.archive, j.opt)
 	if err != nil {
 		return err
 	}
+	if err = j.copy(im, in); err != nil {
+		err = errors.Join(err, im.Discard())
+	}
+	return err
+}
+
+// copy reads the file twice: to find the types of columns, and to put the values into the archive.
+func (j *job) copy(im *importer.Importer, in io.ReadSeeker) error {
 	values, rows := 0, 0
 	var first, last time.Time
-	err = j.read(in, func(line int, t time.Time, row []string) error {
+	err := j.read(in, func(line int, t time.Time, row []string) error {
 		if j.timeGuessed && j.parseTime == nil && t.Year() < earliestYear {
 			return fmt.Errorf("%s:%d: no column is called as one with times is, and %q of the first, %s, would be a time in %d; name the column with -t, or say with -f epoch that these are seconds",
 				j.file, line, row[j.timeAt], j.header[j.timeAt], t.Year())
@@ -120,6 +129,9 @@ func (j *job) run() error {
 		}
 		if !last.IsZero() && t.Before(last) {
 			return fmt.Errorf("%s:%d: the time goes back, from %s to %s", j.file, line, last.Format(time.RFC3339Nano), t.Format(time.RFC3339Nano))
+		}
+		if rows == 1 && j.stored != nil && !t.After(j.stored.end) {
+			return fmt.Errorf("%s:%d: %s is not after the last record of %s, %s", j.file, line, t.Format(time.RFC3339Nano), j.archive, j.stored.end.In(j.loc).Format(time.RFC3339Nano))
 		}
 		last = t
 		for i, s := range row {
@@ -166,8 +178,8 @@ func (j *job) run() error {
 		}
 		return nil
 	})
-	if e := im.End(); err == nil {
-		err = e
+	if err == nil {
+		err = im.End()
 	}
 	if err == nil {
 		j.progress.Clear()
@@ -414,8 +426,14 @@ func (j *job) inDomOf(im *importer.Importer, m *metric, shared map[string]pcp.In
 		}
 	}
 	indom, ok := shared[key]
-	if !ok {
-		indom = im.NewInDom()
+	if desc, found := j.stored.desc(m.name); found && !ok {
+		if indom = desc.InDom; indom == pcp.InDomNull {
+			return indom, nil // a single value; the columns are refused
+		}
+	} else if !ok {
+		for indom = im.NewInDom(); j.stored.has(indom); {
+			indom = im.NewInDom()
+		}
 		shared[key] = indom
 	}
 	for _, c := range m.columns {

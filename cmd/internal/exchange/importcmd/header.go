@@ -229,9 +229,9 @@ func (j *job) columns(header []string) error {
 }
 
 // specOf returns the properties of a metric set by options, the last option
-// first.
+// first, and else those that it has in the archive.
 func (j *job) specOf(name string) spec {
-	s := noSpec
+	s := j.stored.spec(name)
 	for _, g := range j.specs {
 		if ok, _ := path.Match(g.glob, name); ok {
 			s = s.with(g.spec)
