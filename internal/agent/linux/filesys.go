@@ -52,6 +52,7 @@ type mount struct {
 	inst     int32
 	name     string
 	dir, typ string
+	source   string // the device in the file
 	readonly bool
 	tmpfs    bool
 }
@@ -61,7 +62,8 @@ type mountReader struct {
 	blocks  []*column.Block
 	host    *host
 	file    *procfs.File
-	last    []byte // the contents of the file that mounts was made from
+	last    []byte      // the contents of the file that mounts was made from
+	outer   *hostMounts // nil if the file is not that of this process
 	devices column.Names
 	tmpfs   column.Names
 	mounts  []mount
@@ -85,6 +87,7 @@ func newMountReader(h *host) *mountReader {
 		r.file = procfs.NewFile(h.path("proc/self/mounts"))
 		h.box.mounts = r.file
 	}
+	r.outer = newHostMounts(h)
 	h.share("mounted devices", &r.devices)
 	h.share("tmpfs", &r.tmpfs)
 	r.statfs.call = func(path string) (fsStat, error) {
@@ -127,6 +130,9 @@ func (r *mountReader) read(b []byte) {
 		r.last = append(r.last[:0], b...)
 		r.parse(b, r.host.realDevice)
 	}
+	if r.outer != nil {
+		r.outer.read()
+	}
 	out, tmp := r.blocks[blockMount], r.blocks[blockTmpfsMount]
 	out.Clear()
 	tmp.Clear()
@@ -140,7 +146,7 @@ func (r *mountReader) read(b []byte) {
 		out.SetText(row, mountDir, m.dir)
 		out.SetText(row, mountType, m.typ)
 		ro := uint64(0)
-		if m.readonly {
+		if r.outer.of(mountPoint{m.dir, m.source}, m.readonly) {
 			ro = 1
 		}
 		out.Set(row, mountReadonly, ro)
@@ -201,7 +207,7 @@ func (r *mountReader) parse(b []byte, real func(string) string) {
 		if len(typ) == 0 || skipTypes[string(typ)] || bytes.HasPrefix(typ, []byte("auto")) {
 			continue
 		}
-		m := mount{device: string(device), dir: unescape(dir), typ: string(typ), readonly: hasOption(options, "ro")}
+		m := mount{device: string(device), dir: unescape(dir), typ: string(typ), source: string(device), readonly: hasOption(options, "ro")}
 		switch {
 		case m.typ == "tmpfs":
 			m.tmpfs, m.device = true, m.dir
