@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -17,12 +18,15 @@ type output struct {
 	w    *archive.Writer // nil before create
 	base string
 	last pcp.Timestamp // time of the last record
+	used bool          // there is a sample in it
 	by   author
 	from *collector
 	log  journal
 
 	count tally
 	space space
+
+	metaBytes int64 // Config.MetaBytes
 }
 
 // An author has what an archive records about its writer.
@@ -80,7 +84,7 @@ func (o *output) begin(ctx context.Context, base string, from pcp.Timestamp, oth
 	if now.Compare(from) < 0 {
 		now = from
 	}
-	w, err := archive.Create(base, archive.WriterConfig{Label: label, WaitForSpace: true})
+	w, err := archive.Create(base, archive.WriterConfig{Label: label, MetaBytes: o.metaBytes, WaitForSpace: true})
 	if err != nil {
 		return nil, now, err
 	}
@@ -179,8 +183,17 @@ func (o *output) put(t pcp.Timestamp, record []byte) (int64, error) {
 		o.count.bytes += before
 		before = int64(archive.LabelSize(o.w.Label().Version))
 	}
-	o.last = t
+	o.last, o.used = t, true
 	return after - before, nil
+}
+
+// atLimit marks the error of a file that reaches its limit, unless a new archive would reach
+// it with the first sample again.
+func (o *output) atLimit(err error) error {
+	if o.used && errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
 }
 
 // mark writes a mark: values before and after it are not related.

@@ -16,6 +16,10 @@ var (
 	ErrSampleLimit = errors.New("sample limit reached")
 	ErrByteLimit   = errors.New("byte limit reached")
 	ErrRunTime     = errors.New("end of run time")
+
+	// ErrFull means that a file of the archive has reached its limit, that of its format or of the
+	// system. A new archive can continue the recording.
+	ErrFull = errors.New("archive is full")
 )
 
 // finishTime is how long a recorder that ends waits for the answers of a sample that it has begun: the first sample of a host needs its metadata, too,
@@ -77,7 +81,7 @@ func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed in
 		}
 		if err != nil {
 			if err := r.out.space.check(err, r.out.base); err != nil {
-				return err
+				return r.out.atLimit(err)
 			}
 			why = err
 			continue

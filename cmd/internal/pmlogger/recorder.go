@@ -27,6 +27,9 @@ type Config struct {
 	Interval time.Duration
 	// Volume limits a volume, Size the whole recording.
 	Volume, Size Size
+	// MetaBytes is the maximum length of the metadata; 0 means the limit of the format. A
+	// recorder that would exceed it ends with ErrFull.
+	MetaBytes int64
 	// End is the end of the recording; the zero Time means no end.
 	End time.Time
 	// Report enables messages with the sizes of records when they are first written.
@@ -93,7 +96,7 @@ func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Recorder, error) {
 		values: values{c: c},
 		dict:   dictionary{c: c, plan: plan, log: log},
 		out: &output{
-			base: cfg.Archive, from: from, log: log,
+			base: cfg.Archive, from: from, log: log, metaBytes: cfg.MetaBytes,
 			by:    author{version: cfg.Version, host: cfg.Host, url: cfg.URL, logger: cfg.LoggerHost, port: cfg.Port},
 			count: tally{volume: cfg.Volume, all: cfg.Size},
 			space: space{limit: cmp.Or(cfg.Hold, holdBytes), tell: cfg.Full, log: log},

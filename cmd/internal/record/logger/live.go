@@ -173,12 +173,24 @@ func (set *settings) live(outer context.Context, env *cli.Env, r *recording, end
 // A caught is a signal that ends the recording.
 type caught struct {
 	number int
-	status int  // of the process
-	again  bool // the logger must restart
+	why    error // in place of a signal: the archive is full
+	status int   // of the process
+	again  bool  // the logger must restart
 }
 
 // Error is the message of pmlogger.
-func (c *caught) Error() string { return fmt.Sprintf("Caught signal %d", c.number) }
+func (c *caught) Error() string {
+	if c.why != nil {
+		return c.why.Error()
+	}
+	return fmt.Sprintf("Caught signal %d", c.number)
+}
+
+// renews reports whether the logger continues in a new archive after the end of the recording:
+// the archive is full, and its name has a part of the date, so that the next one has another.
+func (set *settings) renews(env *cli.Env, why error) bool {
+	return errors.Is(why, pmlogger.ErrFull) && set.remote == nil && strings.Contains(env.Args[len(env.Args)-1], "%")
+}
 
 // hangUp starts a new volume on SIGHUP.
 func hangUp(ctx context.Context, r *pmlogger.Recorder) {

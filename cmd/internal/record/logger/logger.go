@@ -58,7 +58,8 @@ archive separates the values before and after.
 
 pmlc(1) can change the recorded metrics while it runs. SIGHUP starts a new volume, SIGUSR1 flushes
 unwritten data. SIGUSR2 ends the archive and continues in a new one if its name has a %; the process
-stays the same. SIGINT and SIGTERM end the recording.`,
+stays the same. The same happens when a file of the archive reaches its limit, 2 GB in version 2.
+SIGINT and SIGTERM end the recording.`,
 	Examples: []cli.Example{
 		{Line: `pcp logger -c config -T 10min morning`, Text: `record the metrics in the file config for ten minutes`},
 		{Line: `pcp logger -C -c config`, Text: `only check a configuration`},
@@ -221,8 +222,10 @@ func (set *settings) target(o *cli.Options, arg string) {
 	set.pid = pid
 }
 
-func run(ctx context.Context, env *cli.Env) int {
-	set := settings{log: "pmlogger.log"}
+func run(ctx context.Context, env *cli.Env) int { return new(settings).run(ctx, env) }
+
+func (set *settings) run(ctx context.Context, env *cli.Env) int {
+	set.log = "pmlogger.log"
 	set.again = env.Getenv(again) != ""
 	set.cfg.Version = archive.Version2
 	if v := env.Config().Get("PCP_ARCHIVE_VERSION"); v == "3" {
@@ -400,6 +403,9 @@ func (set *settings) publish(ctx context.Context, env *cli.Env, r *recording, sa
 	}
 	finish := set.send(env, r)
 	why := set.live(ctx, env, r, ends, ch)
+	if set.renews(env, why) {
+		why = &caught{why: why, status: 1, again: true}
+	}
 	status := r.ended(why, say)
 	finish()
 	if set.remote != nil && !set.remote.finish() {
