@@ -114,6 +114,15 @@ func TestLargest(t *testing.T) {
 	p.until(`location.hash.includes('%22top%22%3A7')`)
 }
 
+// TestExtraUnits shows degrees, volts, and the power of a counter of energy.
+func TestExtraUnits(t *testing.T) {
+	p := open(t, newFake(t), "#/charts?chart=sensors.temperature", 1280, 900)
+	for _, c := range [][2]string{{"temperature", "41.5 °C"}, {"rail", "12.0 V"}, {"leak", "250 byte/A"}, {"energy", "4.50 kW"}} {
+		p.do(fmt.Sprintf("location.hash = '#/charts?chart=sensors.%s'", c[0]))
+		p.until(fmt.Sprintf("document.querySelector('.chart')?.textContent.includes('sensors.%s') && document.querySelector('.chart tbody td')?.textContent === %q", c[0], c[1]))
+	}
+}
+
 // TestJoint checks a chart where samples of ten seconds and of one second meet: the mean is weighted by time, and the
 // page names the length of samples.
 func TestJoint(t *testing.T) {

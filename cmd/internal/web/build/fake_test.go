@@ -134,6 +134,10 @@ func newFake(t *testing.T) *fake {
 	add("cgroup.memory.current", "3.16", "u64", "instant", "byte", wave(4e8, 1e6, 60))
 	add("hostile.values", "29.9", "double", "instant", "none", wave(3, 2, 40))
 	add("hostile.text", "29.9", "string", "instant", "none", constant(hostile))
+	add("sensors.temperature", "", "float", "instant", "temperature (C)", constant(41.5))
+	add("sensors.rail", "", "u32", "instant", "voltage (mV)", constant(12040))
+	add("sensors.leak", "", "double", "instant", "byte / current (uA)", constant(0.00025))
+	add("sensors.energy", "", "u64", "counter", "power (mW) sec", count(4.5e6, 0, 60))
 	// A counter that grows a hundred times faster since the test began.
 	add("joint.calls", "", "u64", "counter", "count", func(_ int, t float64) any {
 		return math.Floor(10*math.Mod(t, 1e8)) + math.Floor(1000*max(0, t-f.began))

@@ -1,10 +1,13 @@
 // Units of metrics: what the text of a descriptor means, and how numbers of it are shown.
 
-// Dims are the dimensions of a unit, and factor is what a number of it is in bytes, seconds and counts.
+// Dims are the dimensions of a unit, and factor is what a number of it is in bytes, seconds, counts, volts, amperes and
+// watts. Degrees are not converted.
 export interface Unit {
   space: number;
   time: number;
   count: number;
+  extra?: string; // °C, °F, K, V, A or W
+  per?: boolean; // divided by extra
   factor: number;
   text: string; // as it stands, for a unit that is not understood
 }
@@ -12,7 +15,15 @@ export interface Unit {
 const spaces = ["byte", "Kbyte", "Mbyte", "Gbyte", "Tbyte", "Pbyte", "Ebyte", "Zbyte", "Ybyte"];
 const times: Record<string, number> = { nanosec: 1e-9, microsec: 1e-6, millisec: 1e-3, sec: 1, min: 60, hour: 3600 };
 
-// parseUnit reads units as PCP prints them: "Kbyte / sec", "count x 10^3", "byte^2", "none".
+// extras are the names of extra units and of their scales, and for each its unit and factor.
+const extras: Record<string, Record<string, [string, number]>> = {
+  temperature: { "(C)": ["°C", 1], "(F)": ["°F", 1], "(K)": ["K", 1] },
+  voltage: { "(V)": ["V", 1], "(mV)": ["V", 1e-3], "(uV)": ["V", 1e-6] },
+  current: { "(A)": ["A", 1], "(mA)": ["A", 1e-3], "(uA)": ["A", 1e-6] },
+  power: { "(kW)": ["W", 1e3], "(W)": ["W", 1], "(mW)": ["W", 1e-3], "(uW)": ["W", 1e-6] },
+};
+
+// parseUnit reads units as PCP prints them: "Kbyte / sec", "count x 10^3", "byte^2", "temperature (C)", "none".
 export function parseUnit(text: string): Unit {
   const u: Unit = { space: 0, time: 0, count: 0, factor: 1, text };
   const bad = { ...u, text: text === "none" ? "" : text };
@@ -41,10 +52,16 @@ export function parseUnit(text: string): Unit {
           u.factor *= Math.pow(10, Number(e[1]) * power);
           i += 2;
         }
+      } else if (Object.hasOwn(extras, m[1])) {
+        const e = extras[m[1]][words[++i] ?? ""];
+        if (!e || u.extra || m[2]) return bad;
+        u.extra = e[0];
+        u.per = sign < 0;
+        u.factor *= Math.pow(e[1], sign);
       } else return bad;
     }
   }
-  if (u.space === 0 && u.time === 0 && u.count === 0) return bad;
+  if (u.space === 0 && u.time === 0 && u.count === 0 && !u.extra) return bad;
   return u;
 }
 
@@ -53,17 +70,18 @@ const share = "share";
 // rateOf is the unit of a counter's rate.
 export function rateOf(u: Unit): Unit {
   // A time per time has no dimension left: it is a share.
+  if (u.extra) return { ...u, time: u.time - 1, text: "" };
   if (u.space || u.time || u.count) return { ...u, time: u.time - 1, text: u.time === 1 && !u.space && !u.count ? share : "" };
   return { ...u, time: -1, text: "" };
 }
 
 // sameKind reports whether numbers of the two may share an axis.
 export function sameKind(a: Unit, b: Unit): boolean {
-  const known = a.space || a.time || a.count;
-  return a.space === b.space && a.time === b.time && a.count === b.count && (!!known || a.text === b.text);
+  const known = a.space || a.time || a.count || a.extra;
+  return a.space === b.space && a.time === b.time && a.count === b.count && a.extra === b.extra && !a.per === !b.per && (!!known || a.text === b.text);
 }
 
-// A Format shows numbers that are in bytes, seconds and counts.
+// A Format shows numbers that are in the units without a prefix.
 export interface Format {
   unit: string; // what stands at the axis
   scale: number; // numbers are multiplied by it
@@ -72,6 +90,7 @@ export interface Format {
 
 const binary = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const decimal = ["", "k", "M", "G", "T", "P"];
+const prefixes: [string, number][] = [["G", 1e9], ["M", 1e6], ["k", 1e3], ["", 1], ["m", 1e-3], ["µ", 1e-6]];
 
 export function isUtilization(u: Unit, rate: boolean): boolean {
   return rate && u.space === 0 && u.time === 0 && u.count === 0 && u.text === share;
@@ -82,6 +101,12 @@ export function formatFor(u: Unit, max: number, utilization: boolean): Format {
   const m = Math.abs(max) || 0;
   if (utilization) return { unit: "%", scale: 100, binary: false };
   const { space, time, count } = u;
+  if (u.extra) {
+    if (space || count || u.per || time < -1 || time > 1) return { unit: baseText(u), scale: 1, binary: false };
+    if (time === 1 && u.extra !== "W" || u.extra === "K" || u.extra.startsWith("°")) return { unit: baseText(u), scale: 1, binary: false };
+    const [prefix, size] = prefixes.find((p) => m >= p[1]) ?? ["", 1];
+    return { unit: prefix + (time === 1 ? "J" : baseText(u)), scale: 1 / size, binary: false };
+  }
   if (space === 1 && count === 0 && (time === 0 || time === -1)) {
     let i = 0;
     while (i < binary.length - 1 && m >= Math.pow(1024, i + 1)) i++;
@@ -107,8 +132,8 @@ export function formatFor(u: Unit, max: number, utilization: boolean): Format {
 
 function baseText(u: Unit): string {
   const word = (name: string, p: number) => (p ? name + (Math.abs(p) > 1 ? "^" + Math.abs(p) : "") : "");
-  const pos = [u.space > 0 && word("byte", u.space), u.time > 0 && word("s", u.time), u.count > 0 && word("count", u.count)].filter(Boolean);
-  const neg = [u.space < 0 && word("byte", u.space), u.time < 0 && word("s", u.time), u.count < 0 && word("count", u.count)].filter(Boolean);
+  const pos = [!u.per && u.extra, u.space > 0 && word("byte", u.space), u.time > 0 && word("s", u.time), u.count > 0 && word("count", u.count)].filter(Boolean);
+  const neg = [u.per && u.extra, u.space < 0 && word("byte", u.space), u.time < 0 && word("s", u.time), u.count < 0 && word("count", u.count)].filter(Boolean);
   return pos.join("·") + (neg.length ? "/" + neg.join("·") : "");
 }
 
