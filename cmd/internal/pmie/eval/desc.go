@@ -84,6 +84,19 @@ func (x *Expr) dimension() (u pcp.Units, known bool) {
 	if Primary(x.Arg1, x.Arg2) == x.Arg2 {
 		w = v
 	}
+	switch one, two := u.Extra.Unit() != 0, v.Extra.Unit() != 0; {
+	case x.Op != OpMul && x.Op != OpDiv:
+	case one && two && (x.Op == OpMul || u.Extra != v.Extra):
+		return pcp.Units{}, false // there are no units for it
+	case one && two:
+		w.Extra = 0
+	case one:
+		w.Extra = u.Extra
+	case x.Op == OpMul:
+		w.Extra = v.Extra
+	default:
+		w.Extra = v.Extra.Inverse()
+	}
 	switch x.Op {
 	case OpMul:
 		w.DimSpace, w.DimTime, w.DimCount = u.DimSpace+v.DimSpace, u.DimTime+v.DimTime, u.DimCount+v.DimCount
