@@ -272,15 +272,21 @@ func (d *dumper) complain(format string, args ...any) {
 	fmt.Fprintf(d.env.Stderr, format, args...)
 }
 
-// lookup finds the metrics that the arguments name.
+// lookup finds the metrics that the arguments name, each once.
 func (d *dumper) lookup(args []string) ([]pcp.PMID, error) {
 	var ids []pcp.PMID
+	seen := map[pcp.PMID]bool{}
 	for _, name := range args {
 		found, err := d.metricsUnder(name)
 		if err != nil {
 			d.complain("%s: pmLookupName(%s): %s%s\n", d.env.ProgName(), name, cli.ErrText(err), d.meant(name, err))
 		}
-		ids = append(ids, found...)
+		for _, id := range found {
+			if !seen[id] {
+				ids = append(ids, id)
+			}
+			seen[id] = true
+		}
 	}
 	if len(args) > 0 && len(ids) == 0 {
 		d.complain("No metric names can be translated, dump abandoned\n")

@@ -138,6 +138,7 @@ func TestArguments(t *testing.T) {
 	for _, line := range []string{
 		"", "-?", "--version", "-q", "-v", "-v nosuch", "-v x y", "nosuch", "-S", "multi", "a,b", "/",
 		"sample-labels nosuch", "sample-labels nosuch sample.bin", "sample-labels sample",
+		"sample-labels sample.bin sample.bin", "sample-labels sample.bin sample",
 		"-s sample-labels sample.bin sample.colour", "-s -M omnibus_v3 sample.bin", "-M count-mark nosuch",
 		"-v sample-labels.index", "-v sample-labels.meta", "-v small.0.xz", "sample-labels.meta", "sample-labels.0",
 		"./sample-labels.index", "-n /dev/null sample-labels", "-n /var/lib/pcp/pmns/root -d sample-labels", "-a foo+",
