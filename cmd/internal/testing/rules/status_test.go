@@ -75,7 +75,7 @@ type statusRow struct {
 }
 
 var (
-	statusID   = regexp.MustCompile(`^[A-Z]+-[0-9]+$`)
+	statusID   = regexp.MustCompile(`^[A-Z]+[0-9]?-[0-9]+$`)
 	statusHead = regexp.MustCompile(`^[0-9]+ rows work`)
 )
 
