@@ -9,4 +9,8 @@
 // disks, as for pmdasmart(1); metrics have the names and numbers of that agent. Without smartctl
 // capacity, sectors and, of NVMe disks, model, serial number, firmware and temperatures are read
 // from /sys. Metrics that a disk does not report have no value.
+//
+// NVMe disks are asked by the kernel's ioctl for smart.nvme_info and smart.nvme_power_states and,
+// without smartctl, for health and attributes. That takes the capability SYS_ADMIN and the right to
+// read the device. Only commands that change nothing are sent: identify, get log page, get features.
 package smart

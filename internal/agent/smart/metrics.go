@@ -126,5 +126,5 @@ func metrics() []column.Metric {
 			})
 		}
 	}
-	return table
+	return append(table, nvmeMetrics()...)
 }

@@ -58,8 +58,12 @@ func New(cfg Config) *column.Agent {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &reader{cfg: cfg, asleep: make(map[string]time.Time)}
-	a, err := column.New(column.Config{Name: "smart", Domain: cfg.Domain, Log: cfg.Log}, r.family())
+	return newAgent(&reader{cfg: cfg, asleep: make(map[string]time.Time), open: openNVMe})
+}
+
+// newAgent returns an agent for the disks that r reads.
+func newAgent(r *reader) *column.Agent {
+	a, err := column.New(column.Config{Name: "smart", Domain: r.cfg.Domain, Log: r.cfg.Log}, r.family())
 	if err != nil {
 		panic(err) // the tables are wrong
 	}
@@ -79,6 +83,8 @@ type reader struct {
 	blocks []*column.Block
 	names  column.Names
 	asleep map[string]time.Time // disks that did not answer: end of their pause
+	open   func(device string) (nvmeDisk, error)
+	logged map[string]string // the last error of each NVMe disk
 }
 
 // Blocks of the table.
@@ -86,6 +92,7 @@ const (
 	blockDisks = iota
 	blockInfo
 	blockData
+	blockNVMe
 )
 
 func (r *reader) family() column.Family {
@@ -98,13 +105,15 @@ func (r *reader) family() column.Family {
 		blockDisks: {InDom: disks, Lists: true},
 		blockInfo:  {Cols: numInfo, InDom: disks},
 		blockData:  {Cols: numData, InDom: disks},
+		blockNVMe:  {Cols: numNVMeCols, InDom: disks},
 	}...)
 	list := &column.Source{Name: "disks", Read: r.list, Blocks: r.blocks[:blockInfo]}
 	after := []*column.Source{list}
 	return column.Family{Name: "smart", Metrics: table, Sources: []*column.Source{
 		list,
 		{Name: "smartctl -Hi", Row: r.info, Blocks: r.blocks[blockInfo:blockData], After: after},
-		{Name: "smartctl -A", Row: r.data, Blocks: r.blocks[blockData:], After: after},
+		{Name: "smartctl -A", Row: r.data, Blocks: r.blocks[blockData:blockNVMe], After: after},
+		{Name: "NVMe identify", Row: r.nvme, Blocks: r.blocks[blockNVMe:], After: after},
 	}}
 }
 
@@ -225,6 +234,13 @@ func (r *reader) info(row int) {
 		parseInfo(r.smartctl("-Hi", disk), out, row)
 	} else {
 		r.infoOfKernel(disk, out, row)
+		if log := r.healthOfNVMe(disk); log != nil {
+			health := "PASSED"
+			if log[0] != 0 { // a warning
+				health = "FAILED!"
+			}
+			out.SetText(row, infoHealth, health)
+		}
 	}
 }
 
@@ -235,6 +251,7 @@ func (r *reader) data(row int) {
 	case !r.installed():
 		if nvme {
 			r.temperatures(disk, out.Row(row))
+			parseHealth(r.healthOfNVMe(disk), out, row)
 		}
 	case nvme:
 		parseNVMe(r.smartctl("-A", disk), out, row)

@@ -242,6 +242,9 @@ func TestOracle(t *testing.T) {
 	}
 	got := make(map[string]string)
 	a.Metrics(func(name string, id pcp.PMID) {
+		if strings.HasPrefix(name, "smart.nvme_info.") || strings.HasPrefix(name, "smart.nvme_power_states.") {
+			return // newer than PCP 6.0.3
+		}
 		d, err := a.Desc(t.Context(), id)
 		if err != nil {
 			t.Error(err)
