@@ -1,7 +1,7 @@
 // All hosts: a table with what was of each in the last hour, those in trouble first, and a heat map.
 
 import { Component, h, createRef } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useApp } from "./context";
 import { csv, fileName, save } from "./export";
 import { HeatMap } from "./heat";
@@ -14,6 +14,7 @@ import { fixed } from "./units";
 
 const rowHeight = 34; // pixels
 const spare = 10; // rows beyond what is seen
+const pool = 128; // keys of rows, at least: elements are reused, and the focused one keeps its row while the height of the table changes
 const stride = 4; // rows by which the table moves on while it is scrolled
 const settle = 120; // ms that a row is seen before its history is asked for
 const again = 2000; // ms until a table that is not ready is asked for again
@@ -220,9 +221,9 @@ function Hosts(props: { all: All; rows: number[]; times: { window?: string; end?
     };
   }, [visible, all]);
 
-  // A new order is looked at from its beginning.
+  // A new order begins at its first row. That is done before the next key can come: later it would undo what the key did.
   const order = useRef(sort + state.filter);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (order.current === sort + state.filter) return;
     order.current = sort + state.filter;
     box.current!.scrollTop = 0;
@@ -241,7 +242,7 @@ function Hosts(props: { all: All; rows: number[]; times: { window?: string; end?
     setActive(k);
     scroll();
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const el = box.current!;
     const a = el.querySelector<HTMLElement>(`tr[data-row="${active}"] a`);
     if (wanted.current && a) {
@@ -307,7 +308,7 @@ function Hosts(props: { all: All; rows: number[]; times: { window?: string; end?
           <tr class="pad" aria-hidden="true" style={{ height: `${from * rowHeight}px` }} />
           {rows.slice(from, to).map((i, k) => (
             <Row
-              key={(from + k) % (seen + 3 * spare)}
+              key={(from + k) % Math.max(pool, seen + 3 * spare)}
               all={all}
               i={i}
               at={from + k}

@@ -1,7 +1,7 @@
 // The page: one collector, everything alive.
 
 import { h, render } from "preact";
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { access, enter, takeToken } from "./access";
 import { Activity, TableCard } from "./activity";
 import { Browse } from "./browse";
@@ -83,11 +83,15 @@ function Root() {
   }, []);
 
   // The link follows what one sees: a new page is a step in the history, all else changes the last one.
-  useEffect(() => {
+  const linked = useRef(state); // what the last step of the history is to show
+  useLayoutEffect(() => {
+    const last = linked.current;
+    linked.current = state;
     const url = link(state);
     if (url === location.hash) return;
     const before = readLink(location.hash, initial());
     if (location.hash && (before.page !== state.page || before.pid !== state.pid || before.of !== state.of || before.host !== state.host)) {
+      history.replaceState(history.state, "", link(last)); // its own change may still wait
       history.pushState(null, "", url);
       setZooms(0);
     }
@@ -143,7 +147,8 @@ function Root() {
     setTheme(t);
   };
 
-  useEffect(() => {
+  // Each key finds the state that the key before it left.
+  useLayoutEffect(() => {
     const key = (e: KeyboardEvent) => {
       const el = e.target as HTMLElement;
       if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
