@@ -102,7 +102,7 @@ In control files the arguments -c, -H, -r, -t and -v are supported. Others are r
 			shipping.Rows()[1],
 			shipping.Rows()[2],
 			cli.Heading("Options"),
-			{Long: "status", Help: "show the state of the recordings in DIR, or of all recorders of --fleet, and exit"},
+			{Long: "status", Help: "show the state of the recordings in DIR, or of all recorders of --fleet, and exit; with status 1 if the recorder of DIR has ended or hangs"},
 			{Long: "json", Help: "with --status, print JSON"},
 			cli.OptVersion,
 			cli.OptHelp,
@@ -262,7 +262,7 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	if err := safefile.MkdirAll(dir, 0o755, nil); err != nil {
 		return fmt.Errorf("%s: %s; choose another directory with -d", dir, cli.ErrText(err))
 	}
-	lock, err := lockDir(dir)
+	lock, err := lockDir(dir, lockWait)
 	if err != nil {
 		return err
 	}

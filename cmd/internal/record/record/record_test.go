@@ -153,27 +153,45 @@ func TestStatus(t *testing.T) {
 	}
 	status, text := call(t, dir, "--status", "-d", dir)
 	for _, want := range []string{
-		"has ended without notice", "HOST ", "alpha  recording", "12", "0.25s", "beta, ", " ago: it is down\n",
+		", which recorded, ended without notice; its status is ", "HOST ", "alpha  recording", "12", "0.25s", "beta, ", " ago: it is down\n",
 		"write: sent 1200 samples, rejected 7, lag 12s, 1 archives removed before they were sent\n", "write: rejected 7: 400 Bad Request: out of order\n", ": connection refused\n",
 		"hosts no longer recorded here, with archives still to be sent or stored: 3\n", "alpha: 5 archives stored, 2 waiting with 3.", ", the oldest since 20", "alpha: 1 archives were removed before they were stored, the last ones: 20261120.00.10\n", ": the store is away\n",
 	} {
-		if status != 0 || !strings.Contains(text, want) {
+		if status != 1 || !strings.Contains(text, want) {
 			t.Errorf("status %d: %s lacks %q", status, text, want)
 		}
+	}
+	var out, problem bytes.Buffer
+	if status := run(t.Context(), newEnv(dir, &out, &problem, "--status", "--json", "-d", dir)); status != 1 || !strings.Contains(problem.String(), "ended without notice") || !json.Valid(out.Bytes()) {
+		t.Errorf("status %d: %s%s", status, &out, &problem)
+	}
+	lock, err := lockDir(dir, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var st state
 	if status, text := call(t, dir, "--status", "--json", "-d", dir); status != 0 || json.Unmarshal([]byte(text), &st) != nil || len(st.Hosts) != 2 || st.Moved != 3 || st.PID != os.Getpid() {
 		t.Errorf("status %d: %s", status, text)
-	}
-	lock, err := lockDir(dir)
-	if err != nil {
-		t.Fatal(err)
 	}
 	if status, text := call(t, dir, "--status", "-d", dir); status != 0 || strings.Contains(text, "without notice") {
 		t.Errorf("it still records: status %d: %s", status, text)
 	}
 	if status, text := call(t, dir, "-d", dir, "alpha"); status != 1 || !strings.Contains(text, "another \"pcp record\" records there") {
 		t.Errorf("a second one: status %d: %s", status, text)
+	}
+	st.Time, st.Version = now.Add(-2*time.Minute), stateVersion
+	b, err := json.Marshal(&st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, string(b))
+	if status, text := call(t, dir, "--status", "-d", dir); status != 1 || !strings.Contains(text, " records, and has not written its status for 2m") {
+		t.Errorf("it hangs: status %d: %s", status, text)
+	}
+	time.AfterFunc(lockWait/5, func() { lock.Close() })
+	lock, err = lockDir(dir, time.Minute)
+	if err != nil {
+		t.Fatalf("a lock that ends soon: %v", err)
 	}
 	lock.Close()
 	write(t, path, "{")

@@ -34,19 +34,30 @@ const (
 // statusEvery is the interval at which the status is written.
 const statusEvery = 5 * time.Second
 
+// staleAfter is the age of a status that a recorder which works does not reach.
+const staleAfter = time.Minute
+
+// lockWait is the time for which a recorder waits for the lock, which --status takes for an instant.
+const lockWait = 500 * time.Millisecond
+
 // stateVersion is the version of the format of a status file.
 const stateVersion = fileversion.RecordStatus
 
 // maxStatus is the maximum size of a status file.
 const maxStatus = 256 << 20
 
-// lockDir locks a directory of archives until the file is closed.
-func lockDir(dir string) (*os.File, error) {
+// lockDir locks a directory of archives until the file is closed. It waits for another one that has it.
+func lockDir(dir string, wait time.Duration) (*os.File, error) {
 	f, _, err := safefile.OpenAppend(filepath.Join(dir, lockName), os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s; choose another directory with -d", dir, cli.ErrText(err))
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for end := time.Now().Add(wait); errors.Is(err, syscall.EWOULDBLOCK) && time.Now().Before(end); {
+		time.Sleep(lockWait / 10)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("%s: another \"pcp record\" records there; add hosts to its list, or choose another directory with -d", dir)
@@ -132,7 +143,7 @@ func hostStatus(list []fleet.Status) []share.Host {
 	return hosts
 }
 
-// showStatus prints the status of the recordings in the directory.
+// showStatus prints the status of the recordings in the directory. Its exit status is 1 if the recorder has ended or does not write its status.
 func (set *settings) showStatus(env *cli.Env) int {
 	path := filepath.Join(set.dir, statusName)
 	st, err := os.Stat(path)
@@ -160,14 +171,21 @@ func (set *settings) showStatus(env *cli.Env) int {
 		}
 		return env.Fatalf("%s: %s", path, cli.ErrText(err))
 	}
+	now := time.Now()
+	problem := ""
+	if lock, err := lockDir(set.dir, 0); err == nil {
+		lock.Close()
+		problem = fmt.Sprintf("process %d, which recorded, ended without notice; its status is %s old", s.PID, ago(now, s.Time))
+	} else if now.Sub(s.Time) > staleAfter {
+		problem = fmt.Sprintf("process %d records, and has not written its status for %s", s.PID, ago(now, s.Time))
+	}
+	code := 0
+	if problem != "" {
+		code = env.Fatalf("%s: %s", set.dir, problem)
+	}
 	if set.json {
 		s.Version = 0 // of the file
-		return printJSON(env, &s)
-	}
-	now := time.Now()
-	if lock, err := lockDir(set.dir); err == nil {
-		lock.Close()
-		fmt.Fprintf(env.Stdout, "The process that recorded has ended without notice. This is how it was %s ago.\n\n", ago(now, s.Time))
+		return max(code, printJSON(env, &s))
 	}
 	w := tabwriter.NewWriter(env.Stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprint(w, "HOST\tSTATE\tLAST\tSAMPLES\tMISSED\tLAG\tSIZE\tA DAY\tERRORS\n")
@@ -197,7 +215,7 @@ func (set *settings) showStatus(env *cli.Env) int {
 		fmt.Fprintln(env.Stdout)
 		sending.Report(env.Stdout, s.RemoteWrite)
 	}
-	return 0
+	return code
 }
 
 // showFleet prints the status of a fleet.
