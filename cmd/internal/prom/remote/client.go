@@ -12,7 +12,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -56,6 +55,8 @@ type Config struct {
 	Token, User, Password string
 	// TLS is used for URLs that begin with https; nil means the zero Config.
 	TLS *tls.Config
+	// Connections are shared with other Clients, and have a TLS configuration of their own; nil means that the Client has its own ones.
+	Connections *Connections
 	// UserAgent is the name and version of the program.
 	UserAgent string
 	// Timeout limits the time for a reply, and Retry that from the first attempt to the last one; 0 means the default.
@@ -73,7 +74,6 @@ type Client struct {
 	http         *http.Client
 	version      Version // 0: not known yet
 	enc          Encoder
-	conns        int                                             // number of connections made
 	wait         func(ctx context.Context, d time.Duration) bool // pacing.Sleep, but in tests
 }
 
@@ -123,11 +123,12 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Warn == nil {
 		cfg.Warn = func(error, time.Duration) {}
 	}
-	tr := http.DefaultTransport.(*http.Transport).Clone()
-	tr.TLSClientConfig = cfg.TLS
+	if cfg.Connections == nil {
+		cfg.Connections = NewConnections(cfg.TLS)
+	}
 	return &Client{
 		cfg: cfg, write: u.String(), query: q.String(), version: cfg.Version, wait: pacing.Sleep,
-		http: &http.Client{Transport: tr, Timeout: cfg.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+		http: &http.Client{Transport: cfg.Connections, Timeout: cfg.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}},
 	}, nil
@@ -189,9 +190,6 @@ func (e *Refusal) Error() string { return e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *Refusal) Unwrap() error { return e.Err }
-
-// Connections returns the number of connections that the client has made. It grows if the server may have been restarted.
-func (c *Client) Connections() int { return c.conns }
 
 // Try is one attempt of Write.
 func (c *Client) Try(ctx context.Context, list []Series) (Outcome, error) { return c.send(ctx, list) }
@@ -382,17 +380,15 @@ func (c *Client) header(req *http.Request) {
 
 // do makes a request. It reads at most so many bytes of the reply.
 func (c *Client) do(req *http.Request, most int64) (*reply, []byte, error) {
-	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		if !info.Reused {
-			c.conns++
-		}
-	}}))
 	w, err := c.http.Do(req)
 	if err != nil {
 		return nil, nil, failed(req, err)
 	}
 	defer w.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(w.Body, most))
+	if err != nil {
+		c.cfg.Connections.failed(req.Context())
+	}
 	if err != nil && w.StatusCode/100 == 2 && most != maxReply {
 		return nil, nil, failed(req, err)
 	}

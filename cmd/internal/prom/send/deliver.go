@@ -32,12 +32,6 @@ func (s *stream) ready() error {
 		if err != nil {
 			return err
 		}
-		if s.client != nil {
-			s.client.Close()
-		}
-		if s.client != nil {
-			s.conns = -1 // the next connection is not the first one
-		}
 		s.client, s.renewed = c, n
 	}
 	return nil
@@ -96,6 +90,7 @@ func (s *stream) window(ctx context.Context, m *markers, w *window) error {
 	careful := s.cautious(w)
 	end := here
 	end.Sent = w.end
+	began := time.Now()
 	s.setLag(time.UnixMilli(w.end))
 	budget := mends
 	if !s.hopeful {
@@ -153,13 +148,12 @@ func (s *stream) window(ctx context.Context, m *markers, w *window) error {
 	if s.careful.compare(here) <= 0 {
 		s.doubt = false // the window is at least as long as the one of which it is not known whether it arrived
 	}
-	before := s.before
+	before, last := s.before, s.acks[len(s.acks)-1].time
 	s.moved(end)
-	if s.client != nil && s.client.Connections() != s.conns {
-		had := s.conns
-		s.conns = s.client.Connections()
-		// The server may have been restarted at any time since it accepted samples last.
-		if had != 0 && !s.n.isBlind() && before.compare(s.at) < 0 && !careful {
+	if n, until := s.n.breaks(s.breaks); n != s.breaks {
+		s.breaks = n
+		// Whether the server was restarted is not known. What it lost then was accepted shortly before, or is a part of this window.
+		if !s.n.isBlind() && before.compare(s.at) < 0 && !careful && (until.Before(last.Add(s.loses)) || until.After(began)) {
 			return s.back(before)
 		}
 	}

@@ -61,7 +61,7 @@ type stream struct {
 
 	client  *remote.Client
 	renewed int
-	conns   int
+	breaks  int       // of the connections, that were noticed
 	began   bool      // a state was found, or the first archive has begun
 	since   time.Time // start of the Recorder
 
@@ -99,6 +99,7 @@ type ack struct {
 
 // run sends until ctx is done, or everything is sent after drain.
 func (s *stream) run(ctx context.Context) error {
+	s.breaks, _ = s.n.breaks(0)
 	err := s.load()
 	if fileversion.IsNewer(err) {
 		s.n.event(s.name+": nothing is sent", err)

@@ -47,6 +47,14 @@ type fake struct {
 	undo     []func() // of each request
 	times    []time.Time
 	late     time.Duration // after which accepted samples are visible
+	asked    int           // queries for samples
+}
+
+// count returns the number of queries for samples.
+func (f *fake) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked
 }
 
 func newFake(t *testing.T) *fake {
@@ -150,6 +158,7 @@ var (
 func (f *fake) query(w http.ResponseWriter, q string) {
 	var out []string
 	if m := rangeOf.FindStringSubmatch(q); m != nil {
+		f.asked++
 		names := regexp.MustCompile("^(" + m[1] + ")$")
 		for k, list := range f.data {
 			if !names.MatchString(nameOf(f.labels[k])) {

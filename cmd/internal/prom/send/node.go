@@ -44,6 +44,8 @@ type node struct {
 	errTime  time.Time
 	renewed  int  // number of times that secrets are to be read again
 	blind    bool // the server does not answer queries
+	conns    *remote.Connections
+	secrets  int // the renewal that conns are of
 	sent     uint64
 	rejected uint64
 	reasons  map[string]uint64
@@ -59,14 +61,44 @@ func (n *node) name() string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// client returns a client for one sender.
+// client returns a client for one sender, which shares the connections of all.
 func (n *node) client() (*remote.Client, error) {
 	cfg, err := n.target.config(n.url)
 	if err != nil {
 		return nil, err
 	}
 	cfg.UserAgent = n.agent
+	n.mu.Lock()
+	switch {
+	case n.conns == nil:
+		n.conns = remote.NewConnections(cfg.TLS)
+	case n.secrets != n.renewed:
+		n.conns.SetTLS(cfg.TLS)
+	}
+	n.secrets = n.renewed
+	cfg.Connections = n.conns
+	n.mu.Unlock()
 	return remote.New(cfg)
+}
+
+// close closes the connections, which no sender uses any more.
+func (n *node) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.conns != nil {
+		n.conns.CloseIdleConnections()
+	}
+}
+
+// breaks returns the number of breaks of the connections, and until when the server is known to have run before the first one after the number had.
+func (n *node) breaks(had int) (now int, until time.Time) {
+	n.mu.Lock()
+	c := n.conns
+	n.mu.Unlock()
+	if c == nil {
+		return 0, time.Time{}
+	}
+	return c.Breaks(had)
 }
 
 // enter waits until a request may be made.

@@ -234,6 +234,9 @@ func (r *Recorder) Drain(most time.Duration) {
 	}
 	r.cancel()
 	<-done
+	for _, n := range r.nodes {
+		n.close()
+	}
 }
 
 // A Status is the status of a server.

@@ -118,13 +118,40 @@ func TestRestart(t *testing.T) {
 	time.Sleep(3 * unsettled / 2)
 	g.add(1, "a.b")
 	await.Until(t, "a sample arrives later", all(12))
-	time.Sleep(3 * unsettled / 2)
 	f.mu.Lock()
 	f.forget(1)
 	f.mu.Unlock()
 	f.srv.CloseClientConnections()
+	time.Sleep(3 * unsettled / 2)
 	g.add(1, "a.b") // the recorder finds the loss by its new connection, unless it asks for the marker just then
 	await.Until(t, "samples are sent again", all(15))
+	want := g.want()
+	r.Drain(time.Minute)
+	sendtest.Exact(t, f.contents(), want)
+}
+
+// TestIdle sends to a server that closes idle connections between samples, as VictoriaMetrics does after a minute. Nothing is lost, so samples are not asked for.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	const unsettled = 100 * time.Millisecond
+	f := newFake(t)
+	g := &grower{t: t, dir: t.TempDir(), at: sendtest.Start()}
+	g.begin()
+	g.add(3, "a.b")
+	r := leaver(t, f, Dir{Path: g.dir, Name: "www"}, unsettled, func(string, error) {})
+	all := func(n int) func() bool { return func() bool { return size(f.contents()) == n } }
+	await.Until(t, "samples arrive", all(9))
+	asked := f.count()
+	for i := range 3 {
+		time.Sleep(5 * unsettled)
+		f.srv.CloseClientConnections()
+		time.Sleep(unsettled)
+		g.add(1, "a.b")
+		await.Until(t, "a sample arrives", all(12+3*i))
+	}
+	if n := f.count() - asked; n > 0 {
+		t.Errorf("it asked for samples %d times", n)
+	}
 	want := g.want()
 	r.Drain(time.Minute)
 	sendtest.Exact(t, f.contents(), want)
