@@ -90,7 +90,7 @@ func TestBreaks(t *testing.T) {
 		t.Errorf("%d breaks, and %d after three more attempts", n, m)
 	}
 
-	// A request that its client ends is none.
+	// A request that its client ends is not a break.
 	n, _ = c.Breaks(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

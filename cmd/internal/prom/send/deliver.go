@@ -152,7 +152,7 @@ func (s *stream) window(ctx context.Context, m *markers, w *window) error {
 	s.moved(end)
 	if n, until := s.n.breaks(s.breaks); n != s.breaks {
 		s.breaks = n
-		// Whether the server was restarted is not known. What it lost then was accepted shortly before, or is a part of this window.
+		// The server may have been restarted. Samples lost then were accepted shortly before, or are a part of this window.
 		if !s.n.isBlind() && before.compare(s.at) < 0 && !careful && (until.Before(last.Add(s.loses)) || until.After(began)) {
 			return s.back(before)
 		}

@@ -46,7 +46,7 @@ const stateVersion = fileversion.RecordStatus
 // maxStatus is the maximum size of a status file.
 const maxStatus = 256 << 20
 
-// lockDir locks a directory of archives until the file is closed. It waits for another one that has it.
+// lockDir locks a directory of archives until the file is closed. It waits for a process that has the lock.
 func lockDir(dir string, wait time.Duration) (*os.File, error) {
 	f, _, err := safefile.OpenAppend(filepath.Join(dir, lockName), os.O_RDWR, 0o644)
 	if err != nil {
