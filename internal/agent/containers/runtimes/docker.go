@@ -14,7 +14,7 @@ import (
 var errStatus = errors.New("unexpected status")
 
 // get requests a path by HTTP, and decodes the answer.
-func get(ctx context.Context, dial dialer, path, runtime string, decode func(io.Reader, string) ([]Container, error)) ([]Container, error) {
+func get(ctx context.Context, dial dialer, path, runtime string) ([]Container, error) {
 	t := &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeader}
 	defer t.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
@@ -29,7 +29,7 @@ func get(ctx context.Context, dial dialer, path, runtime string, decode func(io.
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %w %d", path, errStatus, resp.StatusCode)
 	}
-	list, err := decode(&limited{resp.Body, maxAnswer}, runtime)
+	list, err := decodeContainers(&limited{resp.Body, maxAnswer}, runtime)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -55,20 +55,21 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 func askDocker(ctx context.Context, dial dialer) ([]Container, error) {
-	return get(ctx, dial, "/containers/json?all=1", "docker", decodeDocker)
+	return get(ctx, dial, "/containers/json?all=1", "docker")
 }
 
 // askPodman uses the interface of podman 4 and later, which lists processes and pods, or that of docker, which earlier versions have.
 func askPodman(ctx context.Context, dial dialer) ([]Container, error) {
-	list, err := get(ctx, dial, "/v4.0.0/libpod/containers/json?all=true", "podman", decodePodman)
+	list, err := get(ctx, dial, "/v4.0.0/libpod/containers/json?all=true", "podman")
 	if errors.Is(err, errStatus) {
-		return get(ctx, dial, "/containers/json?all=1", "podman", decodeDocker)
+		return get(ctx, dial, "/containers/json?all=1", "podman")
 	}
 	return list, err
 }
 
-// decodeDocker decodes the answer of docker to GET /containers/json.
-func decodeDocker(r io.Reader, runtime string) ([]Container, error) {
+// decodeContainers decodes a list of containers: the answer of docker to GET /containers/json, or that of podman to GET
+// /libpod/containers/json, which lists processes and pods too.
+func decodeContainers(r io.Reader, runtime string) ([]Container, error) {
 	return decodeList(r, func(d *json.Decoder) (Container, error) {
 		var e struct {
 			ID      string `json:"Id"`
@@ -76,10 +77,12 @@ func decodeDocker(r io.Reader, runtime string) ([]Container, error) {
 			Image   string
 			ImageID string
 			State   string
+			PID     int    `json:"Pid"` // of podman
+			PodName string // of podman
 			Labels  map[string]string
 		}
 		err := d.Decode(&e)
-		c := Container{ID: e.ID, Image: e.Image, ImageID: digest(e.ImageID), State: stateOf(e.State)}
+		c := Container{ID: e.ID, Image: e.Image, ImageID: digest(e.ImageID), State: stateOf(e.State), PID: e.PID, Pod: e.PodName}
 		if len(e.Names) > 0 {
 			c.Name = strings.TrimPrefix(e.Names[0], "/")
 		}
@@ -89,30 +92,6 @@ func decodeDocker(r io.Reader, runtime string) ([]Container, error) {
 				c.Name = name
 				break
 			}
-		}
-		c.kubernetes(e.Labels)
-		c.Runtime = runtime
-		return c, err
-	})
-}
-
-// decodePodman decodes the answer of podman to GET /libpod/containers/json.
-func decodePodman(r io.Reader, runtime string) ([]Container, error) {
-	return decodeList(r, func(d *json.Decoder) (Container, error) {
-		var e struct {
-			ID      string `json:"Id"`
-			Names   []string
-			Image   string
-			ImageID string
-			State   string
-			PID     int `json:"Pid"`
-			PodName string
-			Labels  map[string]string
-		}
-		err := d.Decode(&e)
-		c := Container{ID: e.ID, Image: e.Image, ImageID: digest(e.ImageID), State: stateOf(e.State), PID: e.PID, Pod: e.PodName}
-		if len(e.Names) > 0 {
-			c.Name = e.Names[0]
 		}
 		c.kubernetes(e.Labels)
 		c.Runtime = runtime
