@@ -10,7 +10,6 @@ import (
 
 // The most common units of metrics.
 var (
-	count   = pcp.Units{DimCount: 1}
 	bytes   = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceByte}
 	seconds = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeSec}
 )
