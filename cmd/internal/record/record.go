@@ -4,6 +4,7 @@ package record
 import (
 	"github.com/go-pcp/pcp/cmd/internal/record/lc"
 	"github.com/go-pcp/pcp/cmd/internal/record/logbasename"
+	"github.com/go-pcp/pcp/cmd/internal/record/logcompress"
 	"github.com/go-pcp/pcp/cmd/internal/record/logconf"
 	"github.com/go-pcp/pcp/cmd/internal/record/logctl"
 	"github.com/go-pcp/pcp/cmd/internal/record/logger"
@@ -37,6 +38,8 @@ func Commands() []*cli.Command {
 		logpaste.Command,
 		logpush.Command,
 		logbasename.Command,
+		logcompress.Command,
+		logcompress.DecompressCommand,
 		loggercheck.IECommand,
 		logctl.IECommand,
 	}

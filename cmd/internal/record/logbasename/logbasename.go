@@ -39,12 +39,12 @@ func run(_ context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	fmt.Fprintln(env.Stdout, base(o.Args[0]))
+	fmt.Fprintln(env.Stdout, Base(o.Args[0]))
 	return 0
 }
 
-// base returns the base name of the archive to which a file belongs.
-func base(name string) string {
+// Base returns the base name of the archive to which a file belongs, or the name itself if it is that of no such file.
+func Base(name string) string {
 	ext := filepath.Ext(name)
 	if len(ext) > 1 && ctext.Digits(ext, 1) == len(ext) {
 		for _, suffix := range []string{"", ".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".zst"} {

@@ -73,3 +73,20 @@ func (c *Compressor) Compress(ctx context.Context, path string, out io.Writer) e
 	cmd.WaitDelay = callbackEnd
 	return cmd.Run()
 }
+
+// Measure compresses a file, which it keeps, and returns the size of the result. Another program gets no options.
+func (c *Compressor) Measure(ctx context.Context, path string) (int64, error) {
+	if c.internal {
+		return c.format.Measure(ctx, path)
+	}
+	cmd := exec.CommandContext(ctx, c.path, "-c", "-q", path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(io.Discard, out)
+	return n, errors.Join(err, cmd.Wait())
+}
