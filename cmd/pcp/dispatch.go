@@ -25,6 +25,7 @@ func callOptions() []cli.Option {
 		cli.Heading("Command Options"),
 		cli.OptAlign,
 		cli.OptArchive,
+		{Long: "compat", Arg: "6|7", Help: "print what this version of PCP prints", Extra: true},
 		cli.OptDebug,
 		cli.OptGuiMode,
 		cli.OptHost,
@@ -47,7 +48,7 @@ var callVariables = map[string]string{
 	"align": "PCP_ALIGN_TIME", "archive": "PCP_ARCHIVE", "debug": "PCP_DEBUG", "guimode": "PCP_GUIMODE", "host": "PCP_HOST",
 	"local-PMDA": "PCP_LOCALMODE", "namespace": "PCP_NAMESPACE", "origin": "PCP_ORIGIN_TIME", "guiport": "PCP_GUIPORT",
 	"start": "PCP_START_TIME", "samples": "PCP_SAMPLES", "finish": "PCP_FINISH_TIME", "interval": "PCP_INTERVAL",
-	"timezone": "PCP_TIMEZONE", "hostzone": "PCP_HOSTZONE",
+	"compat": "PCP_COMPAT", "timezone": "PCP_TIMEZONE", "hostzone": "PCP_HOSTZONE",
 }
 
 // A call is the parsed arguments of pcp: options, a command and its arguments.

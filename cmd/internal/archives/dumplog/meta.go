@@ -1,10 +1,12 @@
 package dumplog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,7 +79,7 @@ func (d *dumper) dumpDescs() {
 	for i := range descs {
 		keys[i] = uint32(descs[i].PMID)
 	}
-	for _, i := range hashorder.Of(keys) {
+	for _, i := range d.inOrder(keys) {
 		desc := &descs[i]
 		d.printf("PMID: %s (", desc.PMID)
 		if names := d.names(desc.PMID); len(names) > 0 {
@@ -89,6 +91,19 @@ func (d *dumper) dumpDescs() {
 		d.b = report.AppendDesc(d.b, desc)
 		d.flush(d.writeAt)
 	}
+}
+
+// inOrder returns the indices of identifiers in the order of the output: that of C's hash tables, or sorted since PCP 7.
+func (d *dumper) inOrder(keys []uint32) []int {
+	if !d.env.Seven() {
+		return hashorder.Of(keys)
+	}
+	list := make([]int, len(keys))
+	for i := range list {
+		list[i] = i
+	}
+	slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(keys[i], keys[j]) })
+	return list
 }
 
 // dumpLabels is -e.
@@ -134,7 +149,7 @@ func (d *dumper) dumpInDoms() {
 	for i := range indoms {
 		keys[i] = uint32(indoms[i])
 	}
-	for _, i := range hashorder.Of(keys) {
+	for _, i := range d.inOrder(keys) {
 		indom := indoms[i]
 		d.printf("InDom: %s\n", indom)
 		for rec := range d.meta.History(indom) {

@@ -36,7 +36,7 @@ var commonKeys = []string{
 // ignoredKeys returns the settings of pmrep that these programs ignore in its
 // files.
 func ignoredKeys(own []string) []string {
-	return slices.DeleteFunc(conf.PmrepKeys(), func(key string) bool { return slices.Contains(own, key) })
+	return slices.DeleteFunc(append(conf.PmrepKeys(), conf.NewerKeys()...), func(key string) bool { return slices.Contains(own, key) })
 }
 
 const timeFormat = "%Y-%m-%d %H:%M:%S"

@@ -238,7 +238,7 @@ func (r *reporter) verify(m *metric) {
 		r.printf("%s: Not Supported\n", m.name)
 	case m.vs.Err != 0:
 		r.printf("%s: %s\n", m.name, m.vs.Err)
-	case len(m.vs.Values) == 0 && !r.want.checked:
+	case len(m.vs.Values) == 0 && !r.want.complete:
 		r.printf("%s: No value(s) available\n", m.name)
 	}
 }

@@ -29,6 +29,8 @@ const (
 	cpuIdle
 	cpuWait
 	cpuSteal
+	cpuGuest     // since PCP 7
+	cpuGuestNice // since PCP 7
 	numItems
 )
 
@@ -58,6 +60,9 @@ var items = [numItems]struct {
 	cpuIdle:    {name: "kernel.all.cpu.idle", typ: pcp.TypeU64},
 	cpuWait:    {name: "kernel.all.cpu.wait.total", typ: pcp.TypeU64},
 	cpuSteal:   {name: "kernel.all.cpu.steal", typ: pcp.TypeU64},
+
+	cpuGuest:     {name: "kernel.all.cpu.guest", typ: pcp.TypeU64},
+	cpuGuestNice: {name: "kernel.all.cpu.guest_nice", typ: pcp.TypeU64},
 }
 
 // A host is a host or an archive with the result of its last fetch.
@@ -73,14 +78,18 @@ type host struct {
 
 // newHost looks up the metrics that a host has of those wanted. It is an
 // error if there is none.
-func newHost(ctx context.Context, c *pmapi.Context, cfg *config.Config) (*host, error) {
+func newHost(ctx context.Context, c *pmapi.Context, cfg *config.Config, seven bool) (*host, error) {
 	group, err := pmapi.NewFetchGroupConfig(c, cfg)
 	if err != nil {
 		return nil, err
 	}
 	s := &host{group: group, swapOp: 'p'}
 	none := true
-	for i, item := range items {
+	list := items[:]
+	if !seven {
+		list = items[:cpuGuest]
+	}
+	for i, item := range list {
 		s.names[i] = item.name
 		s.items[i], err = group.Add(ctx, pmapi.GroupMetric{Metric: item.name, Instance: item.inst, Scale: item.scale, Type: item.typ})
 		if err != nil && item.other != "" {

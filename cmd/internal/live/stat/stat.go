@@ -51,6 +51,7 @@ type reporter struct {
 	suffix bool // -l
 	pause  bool // -P
 	xcpu   bool // -x
+	guests bool // with -x the column of PCP 7
 	json   bool // --json
 
 	archive bool
@@ -77,7 +78,7 @@ func (r *reporter) own(_ *cli.Options, opt *cli.Option, _ string) bool {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	r := &reporter{env: env, swapOp: 'p'}
+	r := &reporter{env: env, swapOp: 'p', guests: env.Seven()}
 	o := source.Parse(env, cli.ParseConfig{Multi: true, Archives: true, Own: r.own})
 	r.archive, r.json = o.FromArchive(), o.JSON
 	if !o.WantsVersion() {
@@ -132,7 +133,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			}
 			continue
 		}
-		s, err := newHost(ctx, c, env.Config())
+		s, err := newHost(ctx, c, env.Config(), r.guests)
 		if err != nil {
 			env.Fatalf("%s: Cannot resolve any metrics.", name)
 			c.Close()
@@ -285,6 +286,9 @@ func (r *reporter) header() {
 	width, more := 12, ""
 	if r.xcpu {
 		width, more = 20, "  wa  st"
+		if r.guests {
+			width, more = 24, "  wa  st  gu"
+		}
 	}
 	if len(r.sources) > 1 {
 		r.printf("%-7s%8s%21s%10s%10s%10s%*s\n", "node", "loadavg", "memory", "swap", "io", "system", width, "cpu")
@@ -395,6 +399,9 @@ func (r *reporter) cpu(s *host) {
 	columns := 3
 	if r.xcpu {
 		columns = 5
+		if r.guests {
+			columns = 6
+		}
 	}
 	var v [numItems]uint64
 	total := uint64(0)
@@ -414,7 +421,7 @@ func (r *reporter) cpu(s *host) {
 	user, sys := v[cpuNice]+v[cpuUser], v[cpuIntr]+v[cpuSys]
 	shares := []uint64{user, sys + v[cpuSteal], v[cpuIdle] + v[cpuWait]}
 	if r.xcpu {
-		shares = []uint64{user, sys, v[cpuIdle], v[cpuWait], v[cpuSteal]}
+		shares = []uint64{user, sys, v[cpuIdle], v[cpuWait], v[cpuSteal], v[cpuGuest] + v[cpuGuestNice]}[:columns]
 	}
 	for _, share := range shares {
 		if total == 0 {

@@ -72,4 +72,17 @@ func TestCPU(t *testing.T) {
 	f(true, map[int]uint64{cpuSys: 0, cpuIdle: 1}, "   ?   ?   ?   ?   ?")
 	// No time has passed, which makes the C tool divide by zero.
 	f(false, map[int]uint64{cpuUser: 0, cpuSys: 0, cpuIdle: 0}, "   ?   ?   ?")
+
+	// With PCP_COMPAT=7 guests have a column, and count twice, as in C.
+	s := &host{}
+	all[cpuGuest], all[cpuGuestNice] = 60, 40
+	for item, v := range all {
+		s.items[item] = &pmapi.GroupItem{Value: pcp.Uint64Value(v)}
+	}
+	r := &reporter{xcpu: true, guests: true}
+	r.cpu(s)
+	r.cpu(&host{})
+	if got, want := string(r.out), "  15  10  15   8   3  50   ?   ?   ?   ?   ?   ?"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -21,6 +21,9 @@ var pmrepKeys = []string{
 // PmrepKeys returns the names of the settings of pmrep, in the order in which it lists them.
 func PmrepKeys() []string { return slices.Clone(pmrepKeys) }
 
+// NewerKeys returns the names of the settings that pmrep of PCP 7 has besides.
+func NewerKeys() []string { return []string{"csv_unitinfo"} }
+
 // Settings are the settings of a program, by their names in pmrep.conf(5). Missing settings have no value. A program
 // begins with its defaults, a [Config] applies files, and the command line overrides both.
 type Settings map[string]string

@@ -90,6 +90,7 @@ func options() []cli.Option {
 		metricset.OptPrecision, metricset.OptPrecisionForce,
 		{Short: 'l', Long: "delimiter", Arg: "STR", Help: "delimiter to separate csv/stdout columns"},
 		{Short: 'k', Long: "extended-csv", Help: "write extended CSV"},
+		{Long: "csv-unit-info", Help: "append units to the names in the CSV header", Extra: true},
 		{Short: 'x', Long: "extended-header", Help: "display extended header"},
 		{Short: '7', Long: "fixed-header", Help: "fixed header and dynamic instances with colxrow output"},
 		{Short: 'E', Long: "repeat-header", Arg: "N", Help: "repeat stdout headers every N lines"},
@@ -113,6 +114,7 @@ var (
 		"overall-rank-alt": {"overall_rank_alt", "1"},
 		"include-texts":    {"include_texts", "1"},
 		"extended-csv":     {"extcsv", "1"},
+		"csv-unit-info":    {"csv_unitinfo", "1"},
 		"extended-header":  {"extheader", "1"},
 		"fixed-header":     {"fixed_header", "1"},
 		"dynamic-header":   {"dynamic_header", "1"},
@@ -171,7 +173,7 @@ func (p *reporter) program() *metricset.Program {
 	return &metricset.Program{
 		Paths:    metricset.PmrepPaths("pmrep"),
 		Embedded: views(),
-		Keys:     conf.PmrepKeys(),
+		Keys:     append(conf.PmrepKeys(), conf.NewerKeys()...),
 		Defaults: conf.Settings{
 			"version": "1", "source": "local:", "output": outStdout, "header": "1", "instinfo": "1", "unitinfo": "1", "globals": "1",
 			"timestamp": "0", "interval": "1", "precision": "3", "interpol": "1",

@@ -36,8 +36,15 @@ func (t *csvTable) header(s *pmrep.Sample, _ bool) {
 	eachCell(t.set, t.form.dynamic, s, func(c cell) {
 		m := t.set.Metrics[c.metric]
 		name := m.Name
-		if m.Desc.InDom != pcp.InDomNull {
+		switch {
+		case m.Desc.InDom == pcp.InDomNull:
+		case !t.form.specs:
 			name += "-" + c.name
+		case t.form.instInfo:
+			name += "[" + c.name + "]"
+		}
+		if t.form.csvUnits {
+			name += "(" + m.Unit + ")"
 		}
 		t.out.WriteString(t.form.delim + `"` + t.form.oneLine(name, " ") + `"`)
 		if t.form.labelled {

@@ -20,6 +20,8 @@ type form struct {
 	instInfo   bool
 	separate   bool // it has a line for each column
 	labelled   bool
+	specs      bool // the header of CSV has instances as in NAME[INSTANCE]
+	csvUnits   bool // and units behind
 }
 
 // newForm returns the form that checked settings ask for.
@@ -27,6 +29,7 @@ func newForm(s conf.Settings, output string, swapped bool) form {
 	f := form{
 		output: output, delim: "  ", timeFormat: "%H:%M:%S",
 		header: s.Is1("header"), unitInfo: s.On("unitinfo"), instInfo: s.On("instinfo"), separate: s.On("separate_header"), labelled: s.On("include_labels"),
+		csvUnits: s.On("csv_unitinfo"),
 	}
 	f.dynamic, f.fixed = s.On("dynamic_header"), s.On("fixed_header")
 	if output == outArchive {

@@ -100,6 +100,7 @@ func (p *reporter) validate(output string) error {
 		return err
 	}
 	p.form = newForm(s, output, p.swapped)
+	p.form.specs = p.env.Seven()
 	if !r.Archive {
 		s["interpol"] = "1"
 	}

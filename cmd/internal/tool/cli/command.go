@@ -139,6 +139,10 @@ func (e *Env) WithGetenv(getenv func(string) string) *Env {
 // output is for people.
 func (e *Env) Classic() bool { return !strings.HasPrefix(e.Name, "pcp ") }
 
+// Seven reports whether classic commands print what PCP 7 prints where that differs from 6.0.3: PCP_COMPAT is 7, in the environment or
+// pcp.conf.
+func (e *Env) Seven() bool { return e.Config().Get("PCP_COMPAT") == "7" }
+
 // IsSet reports whether a variable is in the environment, even if it is empty.
 // Variables such as PCP_COUNTER_WRAP take effect then.
 func (e *Env) IsSet(name string) bool {
