@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/user"
@@ -13,7 +14,7 @@ import (
 	"testing"
 )
 
-// TestService starts the collector, starts it again, kills it, and stops it.
+// TestService starts the collector, starts it again, kills it, and stops it; and the other daemons.
 func TestService(t *testing.T) {
 	pcp := program(t)
 	me, err := user.Current()
@@ -25,7 +26,7 @@ func TestService(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	for _, sub := range []string{"run", "log/pmcd", "log/pmlogger/here", "tmp/pmlogger", "tmp/json", "etc/pmlogger/control.d", "bin"} {
+	for _, sub := range []string{"run", "log/pmcd", "log/pmlogger/here", "log/pmie", "log/pmproxy", "tmp/pmlogger", "tmp/pmie", "etc/pmie", "etc/pmproxy", "tmp/json", "etc/pmlogger/control.d", "bin"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +53,7 @@ func TestService(t *testing.T) {
 		"PMNS_DEFAULT="+dir+"/none", "PMCD_ROOT_AGENT=0",
 		// There is no other pmlogger than ours.
 		"PCP_BINADM_DIR="+dir+"/bin", "PCP_BIN_DIR="+dir+"/bin", "PCP_SYSCONF_DIR="+dir+"/etc", "PCP_ARCHIVE_DIR="+dir+"/log/pmlogger",
-		"PCP_PMLOGGERCONTROL_PATH="+dir+"/etc/pmlogger/control", "PCP_TMPFILE_DIR="+dir+"/tmp", "PCP_USER="+me.Username, "PCP_GROUP="+me.Username,
+		"PCP_PMLOGGERCONTROL_PATH="+dir+"/etc/pmlogger/control", "PCP_PMIECONTROL_PATH="+dir+"/etc/pmie/control", "PCP_PMPROXYOPTIONS_PATH="+dir+"/etc/pmproxy/pmproxy.options", "PCP_VAR_DIR="+dir+"/var", "PCP_TMPFILE_DIR="+dir+"/tmp", "PCP_USER="+me.Username, "PCP_GROUP="+me.Username,
 	)
 	call := func(status int, want string, args ...string) string {
 		t.Helper()
@@ -117,6 +118,33 @@ func TestService(t *testing.T) {
 		t.Errorf("there is %v, %v", left, err)
 	}
 
+	// The proxy takes the options of its file.
+	write("etc/pmproxy/pmproxy.options", fmt.Sprintf("# options\n-i 127.0.0.1 -p %d\n-s %s/p\n-U %s\n-c %s\n", port, dir, me.Username, write("pmproxy.conf", "[pmproxy]\npcp.enabled = true\nhttp.enabled = true\n[pmseries]\nenabled = false\n")))
+	call(3, "pmproxy: not running", "status", "pmproxy")
+	last = pid(call(0, `pmproxy: started, process \d+`, "start", "pmproxy"))
+	if answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/pmapi/ping", port)); err != nil {
+		t.Error(err)
+	} else {
+		answer.Body.Close()
+	}
+	call(0, fmt.Sprintf("pmproxy: running, process %d", last), "status", "pmproxy")
+	call(0, fmt.Sprintf("pmproxy: stopped, it was process %d", last), "stop", "pmproxy")
+	last = 0
+	if left, err := filepath.Glob(filepath.Join(dir, "run", "pmproxy.pid")); err != nil || len(left) > 0 {
+		t.Errorf("there is %v, %v", left, err)
+	}
+
+	// The rule engines of the control files.
+	write("rules", "delta = 1 hour;\nx = pmcd.numagents;\n")
+	write("etc/pmie/control", "$version=1.1\nLOCALHOSTNAME n n PCP_LOG_DIR/pmie/here/pmie.log -c "+dir+"/rules\n")
+	call(3, "pmie: not running", "status", "pmie")
+	last = pid(call(0, `pmcd: started, process \d+`, "start", "pmie", "pmcd"))
+	engine := pid(regexp.MustCompile(`pmie: running, .*`).FindString(call(0, `pmie: running, process \d+`, "status", "pmie")))
+	t.Cleanup(func() { _ = syscall.Kill(engine, syscall.SIGKILL) })
+	call(0, fmt.Sprintf("pmcd: stopped, it was process %d", last), "stop", "pmie", "pmcd")
+	call(3, "pmie: not running", "status", "pmie")
+	last = 0
+
 	// A file that names another program's process, or none: nothing is killed.
 	write("run/pmcd.pid", fmt.Sprint(os.Getpid()))
 	call(1, "pmcd: dead; .*", "status", "pmcd")
@@ -132,5 +160,5 @@ func TestService(t *testing.T) {
 	call(1, `.*pmcd: it ended \(.*\); see .*/pmcd.log`, "start", "pmcd")
 	call(1, ".*give an action.*")
 	call(1, `.*"sit" is not start.*`, "sit")
-	call(1, `.*"pmie" is not one.*`, "start", "pmie")
+	call(1, `.*"pmmgr" is not one.*`, "start", "pmmgr")
 }

@@ -32,22 +32,24 @@ var Command = &cli.Command{
 	Name:     "service",
 	Group:    cli.Administer,
 	Summary:  "start and stop the daemons without a service manager",
-	Synopsis: "start|stop|restart|status [pmcd|pmlogger]...",
-	Doc: `Starts and stops, like the system's start scripts, the collector and the loggers in pmlogger's
-control files, or only the named one of the two. Starting a running daemon restarts it. The command
-returns when the daemons serve clients or have ended.
+	Synopsis: "start|stop|restart|status [pmcd|pmie|pmlogger|pmproxy]...",
+	Doc: `Starts and stops the named daemons, like the system's start scripts: the collector pmcd, the
+loggers in pmlogger's control files, the rule engines in pmie's, and the proxy pmproxy. Without names
+it is the collector and the loggers. Starting a running daemon restarts it. The command returns when
+the daemons serve clients or have ended.
 
-The collector gets the options in pmcd.options, and its process ID is in pmcd.pid in PCP_RUN_DIR.
-Loggers are started and stopped by pmlogger_check. For daemons started by a service manager use
-systemctl instead.
+The collector gets the options in pmcd.options and the proxy those in pmproxy.options; their process
+IDs are in pmcd.pid and pmproxy.pid in PCP_RUN_DIR. Loggers and rule engines are started and stopped by
+pmlogger_check and pmie_check. For daemons started by a service manager use systemctl instead.
 
 The exit status of "status" is 0 if all requested daemons run, 1 if one died and left its process ID
 file, and 3 if one does not run.`,
 	Examples: []cli.Example{
 		{Line: `pcp service start`, Text: `start the collector, and then the loggers`},
+		{Line: `pcp service restart pmie pmproxy`, Text: `start the rule engines and the proxy, or restart them`},
 		{Line: `pcp service status pmcd`, Text: `report whether the collector runs`},
 	},
-	SeeAlso: []string{"pmcd(1)", "pmlogger(1)"},
+	SeeAlso: []string{"pmcd(1)", "pmie(1)", "pmlogger(1)", "pmproxy(1)"},
 	Options: func() []cli.Option { return []cli.Option{cli.Heading("Options"), cli.OptHelp} },
 	Run:     run,
 }
@@ -77,8 +79,8 @@ type daemon interface {
 func run(ctx context.Context, env *cli.Env) int {
 	o := cli.ParseArgs(env, cli.ParseConfig{})
 	verbs := []string{"start", "stop", "restart", "status"}
-	all := []string{"pmcd", "pmlogger"}
-	names := all
+	all := []string{"pmcd", "pmie", "pmlogger", "pmproxy"}
+	names := []string{"pmcd", "pmlogger"}
 	switch {
 	case o.Errors():
 	case len(o.Args) == 0:
@@ -90,7 +92,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			o.Usagef("%q is not one of the services pmcd and pmlogger", name)
+			o.Usagef("%q is not one of the services pmcd, pmie, pmlogger and pmproxy", name)
 		}
 	}
 	if status, exit := o.Done(); exit {
@@ -100,8 +102,8 @@ func run(ctx context.Context, env *cli.Env) int {
 		return env.Fatalf("%s", cli.ErrText(err))
 	}
 	verb, result := o.Args[0], 0
-	// The loggers need the collector: they start last and stop first.
-	slices.SortFunc(names, strings.Compare)
+	// The others need the collector, which the alphabet has first: it starts first and stops last.
+	slices.Sort(names)
 	names = slices.Compact(names)
 	if verb == "stop" {
 		slices.Reverse(names)
@@ -136,10 +138,20 @@ func run(ctx context.Context, env *cli.Env) int {
 }
 
 func of(env *cli.Env, name string) daemon {
-	if name == "pmcd" {
-		return collector{env, filepath.Join(env.Config().Get("PCP_RUN_DIR"), "pmcd.pid")}
+	cfg := env.Config()
+	switch name {
+	case "pmcd":
+		return server{env, name, cfg.Get("PCP_PMCDOPTIONS_PATH")}
+	case "pmproxy":
+		options := cfg.Get("PCP_PMPROXYOPTIONS_PATH")
+		if options == "" {
+			options = filepath.Join(cfg.Get("PCP_SYSCONF_DIR"), "pmproxy", "pmproxy.options")
+		}
+		return server{env, name, options}
+	case "pmie":
+		return listed{env, name, "ie"}
 	}
-	return loggers{env}
+	return listed{env, name, "logger"}
 }
 
 // self returns the command that runs this program by another name.
@@ -196,16 +208,22 @@ func end(ctx context.Context, pid int, name string) error {
 	return fmt.Errorf("process %d does not end", pid)
 }
 
-// The collector is pmcd.
-type collector struct {
+// A server is pmcd or pmproxy.
+type server struct {
 	env     *cli.Env
-	pidFile string
+	name    string
+	options string // the file of its options
 }
 
-// pid returns the process that the file of pmcd names, 0 if there is no file, and reports whether
-// that process runs and is pmcd.
-func (c collector) pid() (pid int, live bool, err error) {
-	f, err := safefile.Open(c.pidFile)
+// pidFile returns the file with the number of its process.
+func (c server) pidFile() string {
+	return filepath.Join(c.env.Config().Get("PCP_RUN_DIR"), c.name+".pid")
+}
+
+// pid returns the process that the file names, 0 if there is no file, and reports whether
+// that process runs and is the server.
+func (c server) pid() (pid int, live bool, err error) {
+	f, err := safefile.Open(c.pidFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
 	}
@@ -219,12 +237,12 @@ func (c collector) pid() (pid int, live bool, err error) {
 	}
 	pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || pid <= 0 {
-		return 0, false, fmt.Errorf("%s: %.20q is not a process", c.pidFile, b)
+		return 0, false, fmt.Errorf("%s: %.20q is not a process", c.pidFile(), b)
 	}
-	return pid, isOne(pid, "pmcd"), nil
+	return pid, isOne(pid, c.name), nil
 }
 
-func (c collector) status() (string, int, error) {
+func (c server) status() (string, int, error) {
 	pid, live, err := c.pid()
 	switch {
 	case err != nil:
@@ -232,39 +250,38 @@ func (c collector) status() (string, int, error) {
 	case live:
 		return fmt.Sprintf("running, process %d", pid), running, nil
 	case pid > 0:
-		return fmt.Sprintf("dead; %s names process %d", c.pidFile, pid), dead, nil
+		return fmt.Sprintf("dead; %s names process %d", c.pidFile(), pid), dead, nil
 	}
 	return "not running", notRunning, nil
 }
 
-func (c collector) stop(ctx context.Context) error {
+func (c server) stop(ctx context.Context) error {
 	pid, live, err := c.pid()
 	if err != nil || pid == 0 {
 		return err
 	}
 	if live {
-		if err := end(ctx, pid, "pmcd"); err != nil {
+		if err := end(ctx, pid, c.name); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.env.Stdout, "pmcd: stopped, it was process %d\n", pid)
+		fmt.Fprintf(c.env.Stdout, "%s: stopped, it was process %d\n", c.name, pid)
 	}
 	// A killed process leaves its file.
-	if err := safefile.Remove(c.pidFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := safefile.Remove(c.pidFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// start starts pmcd and waits until it reports that it serves, with the
+// start starts the server and waits until it reports that it serves, with the
 // notification for a service manager.
-func (c collector) start(ctx context.Context) error {
-	cfg := c.env.Config()
+func (c server) start(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "pcp") // a socket's path is short
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// pmcd sends the notification as another user.
+	// The server sends the notification as another user.
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return err
 	}
@@ -277,18 +294,18 @@ func (c collector) start(ctx context.Context) error {
 		return err
 	}
 	var args []string
-	if path := cfg.Get("PCP_PMCDOPTIONS_PATH"); path != "" {
-		if _, err := os.Stat(path); err == nil {
-			args = append(args, "--options-file="+path)
+	if c.options != "" {
+		if _, err := os.Stat(c.options); err == nil {
+			args = append(args, "--options-file="+c.options)
 		}
 	}
-	cmd, err := self(c.env, "pmcd", args...)
+	cmd, err := self(c.env, c.name, args...)
 	if err != nil {
 		return err
 	}
 	cmd.Env = append(cmd.Environ(), detach.Variable+"=1", "NOTIFY_SOCKET="+filepath.Join(dir, "s"))
-	// The log of pmcd is a file in the directory in which it starts.
-	log := filepath.Join(cfg.Get("PCP_LOG_DIR"), "pmcd")
+	// The log is a file in the directory in which the server starts.
+	log := filepath.Join(c.env.Config().Get("PCP_LOG_DIR"), c.name)
 	if st, err := os.Stat(log); err == nil && st.IsDir() {
 		cmd.Dir = log
 	}
@@ -310,34 +327,37 @@ func (c collector) start(ctx context.Context) error {
 		n, err := notify.Read(b)
 		switch {
 		case err == nil && slices.Contains(strings.Split(string(b[:n]), "\n"), "READY=1"):
-			fmt.Fprintf(c.env.Stdout, "pmcd: started, process %d\n", cmd.Process.Pid)
+			fmt.Fprintf(c.env.Stdout, "%s: started, process %d\n", c.name, cmd.Process.Pid)
 			return nil
 		case err == nil:
 			continue
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return fmt.Errorf("process %d does not serve after %v; see %s", cmd.Process.Pid, startTime, filepath.Join(log, "pmcd.log"))
+			return fmt.Errorf("process %d does not serve after %v; see %s", cmd.Process.Pid, startTime, filepath.Join(log, c.name+".log"))
 		}
 		select {
 		case err := <-ended:
 			if err == nil {
 				err = errors.New("exit status 0")
 			}
-			return fmt.Errorf("it ended (%v); see %s", err, filepath.Join(log, "pmcd.log"))
+			return fmt.Errorf("it ended (%v); see %s", err, filepath.Join(log, c.name+".log"))
 		default:
 			return err
 		}
 	}
 }
 
-// The loggers are those of the control files.
-type loggers struct{ env *cli.Env }
+// listed are the processes of control files: the loggers, or the rule engines.
+type listed struct {
+	env   *cli.Env
+	name  string // of their program
+	short string // its name as a command of pcp
+}
 
-// check is the command that starts and stops them.
-const check = "pmlogger_check"
-
-func (l loggers) check(ctx context.Context, args ...string) error {
+// check runs the command that starts and stops them.
+func (l listed) check(ctx context.Context, args ...string) error {
+	check := l.name + "_check"
 	if cli.Find(l.env.Commands, check) == nil {
 		return fmt.Errorf("this program has no %s", check)
 	}
@@ -356,31 +376,31 @@ func (l loggers) check(ctx context.Context, args ...string) error {
 	return nil
 }
 
-func (l loggers) start(ctx context.Context) error { return l.check(ctx) }
+func (l listed) start(ctx context.Context) error { return l.check(ctx) }
 
-func (l loggers) stop(ctx context.Context) error {
+func (l listed) stop(ctx context.Context) error {
 	if len(l.pids()) == 0 {
 		return nil
 	}
 	return l.check(ctx, "-s")
 }
 
-// pids returns the loggers that run: each has a file with the name of its process.
-func (l loggers) pids() []string {
-	entries, err := os.ReadDir(filepath.Join(l.env.Config().Get("PCP_TMP_DIR"), "pmlogger"))
+// pids returns those that run: each has a file with the name of its process.
+func (l listed) pids() []string {
+	entries, err := os.ReadDir(filepath.Join(l.env.Config().Get("PCP_TMP_DIR"), l.name))
 	if err != nil {
 		return nil
 	}
 	var list []string
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && (isOne(pid, "pmlogger") || isOne(pid, "logger")) {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && (isOne(pid, l.name) || isOne(pid, l.short)) {
 			list = append(list, e.Name())
 		}
 	}
 	return list
 }
 
-func (l loggers) status() (string, int, error) {
+func (l listed) status() (string, int, error) {
 	list := l.pids()
 	switch len(list) {
 	case 0:
