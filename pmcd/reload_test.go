@@ -1,6 +1,8 @@
 package pmcd_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -297,4 +299,50 @@ func TestClientsComeWhileAgentsStart(t *testing.T) {
 	if _, vs := c.changes(fakeGood); vs.Err != 0 {
 		t.Errorf("who came during the restart gets %v", vs.Err)
 	}
+}
+
+// TestHangUpProgram replaces the program of a running agent. A reload keeps the old process, as in C; the new program
+// runs when the agent's line has been gone.
+func TestHangUpProgram(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "agent")
+	install := func(name string) {
+		t.Helper()
+		next := program + ".new"
+		if err := os.WriteFile(next, []byte("#!/bin/sh\necho \"start of "+name+"\" >&2\nexec \"$@\"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(next, program); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install("old")
+	// The script is read by a shell: the kernel does not run files that other processes still write to.
+	agent := pmcd.AgentSpec{Name: "replaced", Domain: fakeAgentDomain, Transport: conf.Transport{
+		Kind: conf.Pipe, Args: append([]string{"/bin/sh", program}, fakeAgentCommand(t, "good")...),
+	}}
+	with := &pmcd.Setup{Agents: []pmcd.AgentSpec{builtin(t, "pmcd"), agent}, Access: new(access.Rules)}
+	without := &pmcd.Setup{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}, Access: new(access.Rules)}
+	var setup atomic.Pointer[pmcd.Setup]
+	s := start(t, pmcd.Config{Agents: with.Agents, Reload: func() *pmcd.Setup { return setup.Load() }})
+	c := dial(t, "unix", s.Socket)
+	reload := func(next *pmcd.Setup, err pcp.Error) {
+		t.Helper()
+		setup.Store(next)
+		s.HangUp()
+		if _, vs := c.changes(fakeGood); vs.Err != err {
+			t.Errorf("a fetch after the reload gets %v, want %v", vs.Err, err)
+		}
+	}
+	if res := c.fetch(fakeGood); res.Sets[0].Err != 0 {
+		t.Fatalf("the agent is not there to begin with: %v", res.Sets[0].Err)
+	}
+	eventually(t, "the old program is started", func() bool { return len(s.Log.lines("start of old\n")) == 1 })
+	install("new")
+	reload(with, 0)
+	if n := len(s.Log.lines("start of new\n")); n != 0 {
+		t.Errorf("the reload started the new program %d times", n)
+	}
+	reload(without, pcp.ErrNoAgent)
+	reload(with, 0)
+	eventually(t, "the new program is started", func() bool { return len(s.Log.lines("start of new\n")) == 1 })
 }
