@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
@@ -234,6 +235,105 @@ Check simple metrics have gone away ... OK
 	conf("simple\t253\tsocket\tunix $PCP_DIR/agent\t$PCP_DIR/var/pmdas/simple/pmdasimple -d 253 -u $PCP_DIR/agent\n")
 }
 
+// TestInstallScriptLanguages installs agents in Perl and Python. Instead of an interpreter with modules of the C implementation there is a
+// shell script that prints what they print, and runs the agent simple.
+func TestInstallScriptLanguages(t *testing.T) {
+	r := newPCPTree(t)
+	if status, out := r.run("", r.pcp, "agent", "scripts"); status != 0 {
+		t.Fatal(out)
+	}
+	interpreter := func(path, variable string) string {
+		r.Write(path, `#!/bin/sh
+case "$1$`+variable+`DOMAIN$`+variable+`PMNS"
+in
+-*)	exit 0 ;;
+*pmdasnake.py1|*other.pl1)
+	if [ -n "$`+variable+`DOMAIN" ]
+	then echo "#define SNAKE 252"
+	else echo "snake	252:*:*"
+	fi ;;
+*)	exec "`+r.Path+`/var/pmdas/simple/pmdasimple" -d 252 ;;
+esac
+`)
+		path = filepath.Join(r.Path, path)
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	python, perl := interpreter("bin/snake", "PCP_PYTHON_"), interpreter("bin/perl", "PCP_PERL_")
+	r.Write("var/pmdas/snake/pmdasnake.py", "a script\n")
+	r.Write("var/pmdas/snake/other.pl", "a script\n")
+	const head = "#!/bin/sh\n. $PCP_DIR/etc/pcp.env\n. $PCP_SHARE_DIR/lib/pmdaproc.sh\niam=snake\nsignal_delay=0.2\ncheck_delay=0.5\n"
+	r.Write("var/pmdas/snake/Install", head+"daemon_opt=false\n$KINDS\npmdaSetup\npmdaInstall\n")
+	r.Write("var/pmdas/snake/Remove", head+"pmdaSetup\npmdaRemove\n")
+	r.env = append(r.env, "PCP_PYTHON_PROG="+python, "PATH="+filepath.Dir(perl)+":/usr/bin:/bin")
+	r.collect()
+	for _, c := range []struct{ kinds, line string }{
+		{"python_opt=true", python + " $PCP_DIR/var/pmdas/snake/pmdasnake.py"},
+		{"perl_opt=true; perl_name=other.pl", "perl $PCP_DIR/var/pmdas/snake/other.pl"},
+	} {
+		const where = "cd $PCP_DIR/var/pmdas/snake && sh "
+		r.Write("var/pmdas/snake/Install", head+"daemon_opt=false\n"+c.kinds+"\npmdaSetup\npmdaInstall\n")
+		if status, out := r.run("", "/bin/sh", "-c", where+"./Install"); status != 0 {
+			t.Fatalf("%s: exit status %d: %s", c.kinds, status, out)
+		}
+		want := strings.ReplaceAll("snake\t252\tpipe\tbinary\t"+c.line+"\n", "$PCP_DIR", r.Path)
+		if got := r.Read("etc/pmcd.conf"); !strings.Contains(got, want) {
+			t.Errorf("%s: pmcd.conf is\n%swithout\n%s", c.kinds, got, want)
+		}
+		if status, out := r.run("", r.pcp, "probe", "-h", "unix:"+r.Path+"/s", "pmcd.agent.status"); status != 0 {
+			t.Errorf("%s: %s", c.kinds, out)
+		}
+		if status, out := r.run("", "/bin/sh", "-c", where+"./Remove"); status != 0 {
+			t.Fatalf("%s: exit status %d: %s", c.kinds, status, out)
+		}
+		if got := r.Read("etc/pmcd.conf"); strings.Contains(got, "snake") {
+			t.Errorf("%s: after Remove pmcd.conf is\n%s", c.kinds, got)
+		}
+	}
+}
+
+// TestInstallScriptModules installs the agents in Perl and Python of the C implementation, with its modules.
+func TestInstallScriptModules(t *testing.T) {
+	oracle.Require(t)
+	for _, l := range []struct{ kind, program, flag, module, script string }{
+		{"perl", "/usr/bin/perl", "-e", "use PCP::PMDA", "pmdasimple.perl"},
+		{"python", "/usr/bin/python3", "-c", "from pcp import pmda", "pmdasimple.python"},
+	} {
+		t.Run(l.kind, func(t *testing.T) {
+			script := filepath.Join("/var/lib/pcp/pmdas/simple", l.script)
+			if _, err := os.Stat(script); err != nil {
+				t.Skip("SKIPPED: ", err)
+			}
+			if out, err := exec.Command(l.program, l.flag, l.module).CombinedOutput(); err != nil {
+				t.Skipf("SKIPPED: %s cannot %q: %v: %s", l.program, l.module, err, out)
+			}
+			r := newPCPTree(t)
+			if status, out := r.run("", r.pcp, "agent", "scripts"); status != 0 {
+				t.Fatal(out)
+			}
+			who, err := user.Current()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.env = append(r.env, "PCP_PYTHON_PROG=/usr/bin/python3", "PCP_USER="+who.Username)
+			r.collect()
+			r.Write("var/pmdas/simple/simple.conf", "sec,min,hour\n")
+			r.Write("var/pmdas/simple/Install", "#!/bin/sh\n. $PCP_DIR/etc/pcp.env\n. $PCP_SHARE_DIR/lib/pmdaproc.sh\niam=simple\ncheck_delay=0.5\n"+
+				"daemon_opt=false\n"+l.kind+"_opt=true\n"+l.kind+"_name="+script+"\npmdaSetup\npmdaInstall\n")
+			if status, out := r.run("", "./Install"); status != 0 || !strings.Contains(out, "Check simple metrics have appeared ... ") {
+				t.Fatalf("exit status %d: %s", status, out)
+			}
+			if status, out := r.run("", r.pcp, "val", "-s", "1", "simple.color"); status != 0 || !strings.Contains(out, "red") {
+				t.Errorf("exit status %d: %s", status, out)
+			}
+			r.want(0, "Culling the Performance Metrics Name Space ...\nsimple ... done\n"+
+				"Updating the PMCD control file, and notifying PMCD ...\nCheck simple metrics have gone away ... OK\n", "", "./Remove")
+		})
+	}
+}
+
 // TestInstallScriptsRefuse checks that a failed installation changes nothing.
 func TestInstallScriptsRefuse(t *testing.T) {
 	r := newPCPTree(t)
@@ -254,7 +354,9 @@ func TestInstallScriptsRefuse(t *testing.T) {
 		r.Write("var/pmdas/simple/Install", "#!/bin/sh\n. $PCP_DIR/etc/pcp.env\n. $PCP_SHARE_DIR/lib/pmdaproc.sh\niam=simple\n"+text)
 	}
 	for _, c := range []struct{ script, want string }{
-		{"daemon_opt=false; python_opt=true; pmdaSetup; pmdaInstall", "Error: agents in Perl and Python are not supported: they need modules of the C implementation\n"},
+		{"daemon_opt=false; python_opt=true; pmdaSetup; pmdaInstall", "Error: there is neither pmdasimple.python nor pmdasimple.py in $PCP_DIR/var/pmdas/simple\n"},
+		{"daemon_opt=false; perl_opt=true; perl_name=other.pl; pmdaSetup; pmdaInstall", "Error: there is no $PCP_DIR/var/pmdas/simple/other.pl\n"},
+		{"daemon_opt=false; export PCP_PYTHON_PROG=false; python_opt=true; python_name=Remove; pmdaSetup; pmdaInstall", "Error: false cannot load the module pcp.pmda of Python, which is part of the C implementation: exit status 1\n"},
 		{"daemon_opt=false; pmdaSetup; pmdaInstall", "Botch: must set at least one of $dso_opt, $perl_opt, $python_opt or $daemon_opt to \"true\"\n"},
 		{"pipe_opt=false; pmdaSetup; pmdaInstall", "Botch: must set at least one of $pipe_opt or $socket_opt to \"true\"\n"},
 		{"pmdaInstall", "Botch: must call pmdaSetup before pmdaInstall\n"},

@@ -40,8 +40,10 @@ func (p *procedure) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.make(ctx, "Installing files ...", "install"); err != nil {
-		return err
+	if _, ok := languageOf(kind); !ok {
+		if err := p.make(ctx, "Installing files ...", "install"); err != nil {
+			return err
+		}
 	}
 	if err := p.help(ctx); err != nil {
 		return err
@@ -96,7 +98,7 @@ func (p *procedure) install(ctx context.Context) error {
 	return p.appeared(ctx)
 }
 
-// kind asks how to run the agent: "daemon" or "dso".
+// kind asks how to run the agent: "daemon", "dso", "perl" or "python".
 func (p *procedure) kind() (string, error) {
 	var list []string
 	for _, k := range []string{"daemon", "python", "perl", "dso"} {
@@ -118,8 +120,10 @@ func (p *procedure) kind() (string, error) {
 			return "", err
 		}
 	}
-	if kind == "perl" || kind == "python" {
-		return "", p.sayf("%s", noModules)
+	if l, ok := languageOf(kind); ok {
+		if err := p.useScript(l); err != nil {
+			return "", err
+		}
 	}
 	p.set("pmda_type", kind)
 	return kind, nil
@@ -134,6 +138,11 @@ func (p *procedure) line(kind string) (string, error) {
 		}
 		b = append(conf.AppendField(append(b, "dso\t"...), p.v["dso_entry"]), '\t')
 		return string(append(conf.AppendField(b, p.v["dso_name"]), '\n')), nil
+	}
+	if l, ok := languageOf(kind); ok {
+		b = append(append(append(b, "pipe\t"...), p.v["ipc_prot"]...), '\t')
+		b = append(conf.AppendField(b, p.interpreter(l)), ' ')
+		return string(append(conf.AppendField(b, p.scriptOf(l)), '\n')), nil
 	}
 	how, option, err := p.channel()
 	if err != nil {
@@ -274,7 +283,9 @@ func (p *procedure) names(sources ...string) (path string, clean func(), err err
 		return "", nil, err
 	}
 	path = filepath.Join(dir, "names")
-	if !regexp.MustCompile(`(?m)^root\s*\{`).Match(text) {
+	if !bytes.Contains(text, []byte("{")) { // names of the top, such as "simple 253:*:*"
+		text = append(append([]byte("root {\n"), text...), "}\n"...)
+	} else if !regexp.MustCompile(`(?m)^root\s*\{`).Match(text) {
 		var tops []string
 		for _, m := range regexp.MustCompile(`(?m)^\s*([A-Za-z][A-Za-z0-9_]*)[\w.]*\s*\{`).FindAllSubmatch(text, -1) {
 			if top := string(m[1]); !slices.Contains(tops, top) {

@@ -38,7 +38,7 @@ var variables = map[string]bool{
 	"set": false, "prog": false, "iam": false, "domain": false, "SYMDOM": false, "namespace": false,
 	"dso_opt": true, "perl_opt": true, "python_opt": true, "daemon_opt": true, "pipe_opt": true, "socket_opt": true,
 	"socket_inet_def": false, "ipc_prot": false, "pmda_name": false, "dso_name": false, "dso_entry": false,
-	"pmda_dir": false, "args": false, "pmns_name": false, "pmns_source": false, "pmns_dupok": true, "help_source": false,
+	"perl_name": false, "python_name": false, "pmda_dir": false, "args": false, "pmns_name": false, "pmns_source": false, "pmns_dupok": true, "help_source": false,
 	"forced_restart": true, "check_delay": false, "signal_delay": false, "do_check": true, "echo": true, "verbose": true,
 	"configdir": false, "configfile": false, "default_configfile": false,
 }
@@ -167,8 +167,9 @@ func (p *procedure) choose(list []string, again, format string, args ...any) (st
 	}
 }
 
-// setup checks the location of the script, and reads the domain from domain.h.
-func (p *procedure) setup(context.Context) error {
+// setup checks the location of the script, and reads the domain from domain.h. An Install script with agents in
+// Perl or Python has them write their domain and names first.
+func (p *procedure) setup(ctx context.Context) error {
 	iam, dir := p.v["iam"], p.v["pmda_dir"]
 	if err := p.plain(iam); err != nil {
 		return err
@@ -180,10 +181,12 @@ func (p *procedure) setup(context.Context) error {
 		return p.sayf("Error: expect current directory to be .../pmdas/%s, not %s\n       (typical location is %s on this platform)",
 			iam, dir, filepath.Join(p.cfg.Get("PCP_PMDAS_DIR"), iam))
 	}
-	if !p.is("dso_opt") && !p.is("daemon_opt") && (p.is("perl_opt") || p.is("python_opt")) {
-		return p.sayf("%s", noModules)
+	if strings.Contains(p.v["prog"], "Install") {
+		if err := p.describeAll(ctx); err != nil {
+			return err
+		}
 	}
-	text, err := readLimited(filepath.Join(dir, "domain.h"))
+	text, err := p.domainFile()
 	if err != nil {
 		return p.sayf("%s: cannot find domain.h to determine the Performance Metrics Domain", p.v["prog"])
 	}
@@ -203,8 +206,6 @@ func (p *procedure) setup(context.Context) error {
 	p.set("SYMDOM", strings.TrimPrefix(string(list[0][1]), "PMDA"))
 	return nil
 }
-
-const noModules = "Error: agents in Perl and Python are not supported: they need modules of the C implementation"
 
 // plain rejects a name that is not valid for an agent, a file and a metric.
 func (p *procedure) plain(iam string) error {

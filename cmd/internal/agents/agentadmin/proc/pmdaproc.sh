@@ -81,6 +81,7 @@ __procedure()
 		daemon_opt="$daemon_opt" pipe_opt="$pipe_opt" socket_opt="$socket_opt" \
 		socket_inet_def="$socket_inet_def" ipc_prot="$ipc_prot" \
 		pmda_name="$pmda_name" dso_name="$dso_name" dso_entry="$dso_entry" \
+		perl_name="$perl_name" python_name="$python_name" \
 		pmda_dir="$pmda_dir" args="$args" pmns_name="$pmns_name" \
 		pmns_source="$pmns_source" pmns_dupok="$pmns_dupok" \
 		help_source="$help_source" forced_restart="$forced_restart" \
