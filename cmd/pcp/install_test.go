@@ -235,8 +235,8 @@ Check simple metrics have gone away ... OK
 	conf("simple\t253\tsocket\tunix $PCP_DIR/agent\t$PCP_DIR/var/pmdas/simple/pmdasimple -d 253 -u $PCP_DIR/agent\n")
 }
 
-// TestInstallScriptLanguages installs agents in Perl and Python. Instead of an interpreter with modules of the C implementation there is a
-// shell script that prints what they print, and runs the agent simple.
+// TestInstallScriptLanguages installs agents in Perl and Python. A shell script is the interpreter
+// with the modules of the C implementation: it prints the same lines and runs the agent simple.
 func TestInstallScriptLanguages(t *testing.T) {
 	r := newPCPTree(t)
 	if status, out := r.run("", r.pcp, "agent", "scripts"); status != 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A language is one that agents are written in with modules of the C implementation. Their
-// scripts print the text of domain.h and the names of their metrics by themselves.
+// A language of agents has a module of the C implementation. The scripts of agents print
+// their domain.h and the names of their metrics.
 type language struct {
 	kind     string // as in perl_opt
 	suffixes []string
