@@ -27,14 +27,14 @@ var bin = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", dir, "../cmd/pcp", "./acme", "./httpserver", "./download", "./batch",
-		"./dirsize", "./logtail", "./statusfile", "./tally", "./report")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir, "../cmd/pcp", "./acme", "./httpserver", "./download", "./batch",
+		"./dirsize", "./logtail", "./statusfile", "./tally", "./report", "./guide/...")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		os.Stderr.Write(out)
 		return dir, err
 	}
-	for _, link := range []string{"pminfo", "pmval"} {
+	for _, link := range []string{"pminfo", "pmval", "pmstore", "pmlogger", "pmdatrace"} {
 		if err := os.Symlink("pcp", filepath.Join(dir, link)); err != nil {
 			return dir, err
 		}
@@ -116,12 +116,12 @@ func (m *machine) start(t *testing.T, want, name string, args ...string) {
 	}
 }
 
-// collect starts our collector.
-func (m *machine) collect(t *testing.T) {
+// collect starts our collector, with more options.
+func (m *machine) collect(t *testing.T, options ...string) {
 	t.Helper()
 	socket := filepath.Join(m.dir, "s")
 	m.host = "unix:" + socket
-	m.start(t, "pmcd.log", "pcp", "up", "--port", "0", "--socket", socket, "--dir", filepath.Join(m.dir, "state"))
+	m.start(t, "pmcd.log", "pcp", append([]string{"up", "--port", "0", "--socket", socket, "--dir", filepath.Join(m.dir, "state")}, options...)...)
 }
 
 // info runs a tool of ours.
