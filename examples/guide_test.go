@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle/demos"
 )
 
-// guide runs an example of the Programmer's Guide and returns what it prints, and its status if that is not 0.
+// guide runs an example of the Programmer's Guide and returns its output, and its status unless it is 0.
 func (m *machine) guide(t *testing.T, stdin, name string, args ...string) string {
 	t.Helper()
 	cmd := m.command(t, name, args...)
@@ -242,5 +242,32 @@ func TestGuideSimple(t *testing.T) {
 	cmd := m.command(t, "pmstore", "-h", m.host, "-i", "red", "simple.color", "256")
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "Bad input to pmstore") {
 		t.Errorf("pmstore of 256: %s", out)
+	}
+}
+
+// TestGuideNames checks that docs/guide.md names only what the library has.
+func TestGuideNames(t *testing.T) {
+	api, err := os.ReadFile("../api/library.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/guide.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, m := range regexp.MustCompile("`\\*?([A-Za-z]\\w+)\\.([A-Z]\\w+)`").FindAllStringSubmatch(string(page), -1) {
+		if m[1] == "time" || m[1] == "context" {
+			continue
+		}
+		n++
+		exists := regexp.MustCompile(`(?m)^pkg \S*, (method \(\*?` + m[1] + `(\[\w+\])?\) ` + m[2] + `\(|type ` + m[1] + ` struct, ` + m[2] + ` )|` +
+			`^pkg (\S*/)?` + m[1] + `, (func|type|const|var) ` + m[2] + `\b`)
+		if !exists.Match(api) {
+			t.Errorf("the library has no %s.%s", m[1], m[2])
+		}
+	}
+	if n < 120 {
+		t.Errorf("only %d names", n)
 	}
 }

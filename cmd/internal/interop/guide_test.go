@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle/demos"
 )
 
-// runDemo runs a C program of the guide and returns what it prints, and its status.
+// runDemo runs a C program of the guide and returns its output and status.
 func runDemo(t *testing.T, env []string, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program, args...)

@@ -41,7 +41,7 @@ func run(loops int, pause time.Duration) error {
 		})
 	}
 	wg.Wait()
-	// The client is asynchronous: Close sends what is still to be sent.
+	// The client is asynchronous: Close sends the rest.
 	return errors.Join(errors.Join(errs...), t.Close())
 }
 

@@ -31,8 +31,8 @@ func main() {
 	fmt.Println(line)
 }
 
-// read returns the metric's first value and its units. Errors contain what was tried, and the
-// reason as pmErrStr(3) has it.
+// read returns the metric's first value and its units. An error names the step that failed,
+// with the text of pmErrStr(3).
 func read(ctx context.Context, host, metric string) (string, error) {
 	c, err := pmapi.Dial(ctx, host)
 	if err != nil {

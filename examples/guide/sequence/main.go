@@ -39,8 +39,8 @@ func run(ctx context.Context, path, metric string) error {
 	if err != nil {
 		return err
 	}
-	// An archive starts before its first record. Each fetch moves to the next one that has a
-	// value of a metric that is asked for.
+	// An archive starts before its first record. Each fetch moves to the next record with a
+	// value of one of the metrics.
 	for {
 		res, err := a.Fetch(ctx, ids)
 		if errors.Is(err, pcp.ErrEOL) {
