@@ -267,12 +267,22 @@ func TestGuideTxmon(t *testing.T) {
 	key := func(i int) string { return fmt.Sprintf("%#x", 0x67000000+os.Getpid()*4+i) }
 	pmns := "root {\n\ttxmon\n}\ntxmon {\n\tcount 248:0:0\n\tave_time 248:0:1\n\tmax_time 248:0:2\n\treset_count 248:0:3\n\tcontrol\n}\n" +
 		"txmon.control {\n\tlevel 248:0:4\n\treset 248:0:5\n}\n"
-	agent := func(i int) string { return demos.Build(t, "txmon", "0xdeadbeef", key(i)) }
+	agents := [2]string{}
+	for i := range agents {
+		agents[i] = demos.Build(t, "txmon", "0xdeadbeef", key(i))
+	}
+	t.Cleanup(func() { // C agents leave their segments when they end
+		for i := range agents {
+			if out, err := exec.Command("ipcrm", "-M", key(i)).CombinedOutput(); err != nil {
+				t.Errorf("ipcrm: %v\n%s", err, out)
+			}
+		}
+	})
 	line := func(program string) string { return "txmon 248 pipe binary " + program + " -d 248 one two" }
-	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd"}, Lines: []string{line(agent(0))}, PMNS: pmns})
+	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd"}, Lines: []string{line(agents[0])}, PMNS: pmns})
 	sides := []collector{
 		{name: "C agent, real pmcd", unix: d.Unix, env: d.Env},
-		startOurs(t, d, ourConf(d, []string{line(agent(1))})),
+		startOurs(t, d, ourConf(d, []string{line(agents[1])})),
 		startOurs(t, d, ourConf(d, []string{line("env PCP_TXMON_KEY=" + key(2) + " " + twin.Tool(t, "pmdatxmon"))})),
 	}
 	sides[1].name, sides[2].name = "C agent, our pmcd", "our agent, our pmcd"
