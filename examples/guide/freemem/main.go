@@ -25,7 +25,7 @@ func main() {
 	}
 	line, err := read(context.Background(), host, metric)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, "Error", err)
 		os.Exit(1)
 	}
 	fmt.Println(line)
@@ -36,23 +36,23 @@ func main() {
 func read(ctx context.Context, host, metric string) (string, error) {
 	c, err := pmapi.Dial(ctx, host)
 	if err != nil {
-		return "", fmt.Errorf("Error connecting to pmcd on %s: %w", host, pcp.Code(err))
+		return "", fmt.Errorf("connecting to pmcd on %s: %w", host, pcp.Code(err))
 	}
 	defer c.Close()
 	ids, err := c.LookupName(ctx, metric)
 	if err != nil {
-		return "", fmt.Errorf("Error looking up %s: %w", metric, pcp.Code(err))
+		return "", fmt.Errorf("looking up %s: %w", metric, pcp.Code(err))
 	}
 	desc, err := c.LookupDesc(ctx, ids[0])
 	if err != nil {
-		return "", fmt.Errorf("Error getting descriptor for %s:%s: %w", host, metric, pcp.Code(err))
+		return "", fmt.Errorf("getting descriptor for %s:%s: %w", host, metric, pcp.Code(err))
 	}
 	res, err := c.Fetch(ctx, ids)
 	if err == nil && res.Sets[0].Err != 0 { // the fetch is fine, but the metric has no values
 		err = res.Sets[0].Err
 	}
 	if err != nil {
-		return "", fmt.Errorf("Error fetching %s:%s: %w", host, metric, pcp.Code(err))
+		return "", fmt.Errorf("fetching %s:%s: %w", host, metric, pcp.Code(err))
 	}
 	line := fmt.Appendf(nil, "%s:%s = ", host, metric)
 	values := res.Sets[0].Values
