@@ -160,14 +160,15 @@ func (c *compressor) infof(format string, args ...any) {
 
 // prepare reads the settings and finds the programs.
 func (c *compressor) prepare() (err error) {
+	const wrong = "Error" // the C tool's word for mistakes in settings
 	if err := c.settings.read(c.conf); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", wrong, err)
 	}
 	if c.minimum, err = c.settings.size(varMinSize); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", wrong, err)
 	}
 	if c.zstd, err = c.settings.size(varZstdSize); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", wrong, err)
 	}
 	if c.use != "" {
 		t, err := c.find(c.use)

@@ -64,13 +64,13 @@ func (s *settings) read(path string) error {
 		if path == "" {
 			return nil
 		}
-		return fmt.Errorf("Error: configuration file (%s) not found", path)
+		return fmt.Errorf("configuration file (%s) not found", path)
 	}
 	if err != nil {
 		return err
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxSettings {
-		return fmt.Errorf("Error: %s: not a file of settings", s.path)
+		return fmt.Errorf("%s: not a file of settings", s.path)
 	}
 	text, err := os.ReadFile(s.path)
 	if err != nil {
@@ -91,7 +91,7 @@ func parse(path string, text []byte) (map[string]string, error) {
 			continue
 		}
 		if strings.ContainsAny(value, "$`\\;") {
-			return nil, fmt.Errorf("Error: %s:%d: not supported: a value with $, `, \\ or ;", path, n)
+			return nil, fmt.Errorf("%s:%d: not supported: a value with $, `, \\ or ;", path, n)
 		}
 		values[name] = housekeeping.Unquote(value)
 	}
@@ -120,7 +120,7 @@ func (s *settings) size(name string) (int64, error) {
 	v := s.get(name)
 	n, err := strconv.ParseUint(v, 10, 63)
 	if err != nil {
-		return 0, fmt.Errorf("Error: %s (%s) must be numeric", name, v)
+		return 0, fmt.Errorf("%s (%s) must be numeric", name, v)
 	}
 	return int64(n), nil
 }
