@@ -129,7 +129,7 @@ func read(path string) contents {
 func (c *Config) Err() error { return c.file().err }
 
 // parse reads NAME=value lines; the value may be in quotes. Other lines are
-// ignored, as in C.
+// ignored, as in C, and so are further lines of a name.
 func (c *contents) parse(r io.Reader) error {
 	sc := bufio.NewScanner(io.LimitReader(r, maxFile+1))
 	sc.Buffer(nil, 1<<16)
@@ -143,6 +143,9 @@ func (c *contents) parse(r io.Reader) error {
 		if !ok || strings.HasPrefix(line, "#") || name == "" || strings.ContainsAny(name, " \t") {
 			continue
 		}
+		if _, ok := c.values[name]; ok {
+			continue
+		}
 		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 			if c.quoted == nil {
 				c.quoted = make(map[string]string)
@@ -150,9 +153,7 @@ func (c *contents) parse(r io.Reader) error {
 			c.quoted[name] = value
 			value = value[1 : n-1]
 		}
-		if _, ok := c.values[name]; !ok {
-			c.names = append(c.names, name)
-		}
+		c.names = append(c.names, name)
 		c.values[name] = value
 	}
 	return sc.Err()

@@ -58,7 +58,7 @@ func TestFile(t *testing.T) {
 				t.Errorf("Get(%s) = %q, want %q", name, got, want)
 			}
 		}
-		f("PCP_VAR_DIR", "/var/second")
+		f("PCP_VAR_DIR", "/var/other")
 		f("PCP_AWK_PROG", "/usr/bin/gawk --posix")
 		f("PCP_CC_PROG", "gcc ")
 		f("PCP_ECHO_C", "")
@@ -139,11 +139,11 @@ func TestNew(t *testing.T) {
 		t.Errorf("PCP_RUN_DIR is %q", got)
 	}
 	os.WriteFile(path, []byte(conf), 0o666) // not requested yet
-	if got := c.Get("PCP_VAR_DIR"); got != "/var/second" || c.Err() != nil {
+	if got := c.Get("PCP_VAR_DIR"); got != "/var/other" || c.Err() != nil {
 		t.Errorf("PCP_VAR_DIR is %q, %v", got, c.Err())
 	}
 	os.Remove(path)
-	if got := c.Get("PCP_VAR_DIR"); got != "/var/second" || c.Err() != nil {
+	if got := c.Get("PCP_VAR_DIR"); got != "/var/other" || c.Err() != nil {
 		t.Errorf("the second time PCP_VAR_DIR is %q, %v", got, c.Err())
 	}
 	c = New(env("PCP_CONF", path))
@@ -175,7 +175,7 @@ func TestTrace(t *testing.T) {
 	c.Trace(func(format string, args ...any) { fmt.Fprintf(&told, format, args...) })
 	c.Get("PCP_AWK_PROG")
 	c.Lookup("PCP_NOWHERE")
-	want := `pmgetconfig: (init) PCP_VAR_DIR=/var/second
+	want := `pmgetconfig: (init) PCP_VAR_DIR=/var/other
 pmgetconfig: (init) PCP_AWK_PROG="/usr/bin/gawk --posix"
 pmgetconfig: (init) PCP_CC_PROG='gcc '
 pmgetconfig: (init) PCP_ECHO_C=

@@ -417,7 +417,7 @@ func TestArguments(t *testing.T) {
 	if err != nil {
 		oracle.Missing(t, err.Error())
 	}
-	conf = fmt.Appendf(conf, "\nPCP_RUN_DIR=%s\nPCP_TMP_DIR=%[1]s\n", dir)
+	conf = fmt.Appendf(nil, "PCP_RUN_DIR=%s\nPCP_TMP_DIR=%[1]s\n%s", dir, conf) // the first line of a name counts
 	if err := os.WriteFile(filepath.Join(dir, "pcp.conf"), conf, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ var smallFiles = map[string]string{
 	"syntax2": "a {\n x Y Z\n}\n",
 	"outside": "x Y\n",
 
-	"pcp.conf": "# settings\nPCP_LOG_DIR=logs\nPCP_USER=nosuchuser\nQUOTED=\"a b\"\nTICK=it's\nEMPTY=\nSHELL=/bin/false\nno setting\n",
+	"pcp.conf": "# settings\nPCP_LOG_DIR=logs\nPCP_USER=nosuchuser\nPCP_LOG_DIR=again\nQUOTED=\"a b\"\nTICK=it's\nEMPTY=\nSHELL=/bin/false\nno setting\n",
 
 	"base":    "root {\n\ta\n\tm 1:1:1\n\tdyn 7:*:*\n}\na {\n\tx 2:1:1\n\ty\n\tz 2:1:9\n}\na.y {\n\tp 2:1:2\n\tq 2:1:3\n}\n",
 	"dup":     "root {\n\ta\n\tsame 2:1:1\n}\na {\n\tx 3:1:1\n\tz\n\tw 3:1:2\n}\na.z {\n\tb 3:1:3\n}\n",
