@@ -164,7 +164,8 @@ func (p *Parser) long(whole string) (*Option, string) {
 }
 
 // match returns the option called name, or the first that name abbreviates
-// with those after it that differ from it in more than their long name.
+// with those after it that differ from it in more than their long name. An option
+// that the C program does not have is abbreviated only if no other one is.
 func (p *Parser) match(name string) (found *Option, others []*Option) {
 	for i := range p.opts {
 		o := &p.opts[i]
@@ -172,8 +173,9 @@ func (p *Parser) match(name string) (found *Option, others []*Option) {
 		case o.Long == "" || !strings.HasPrefix(o.Long, name):
 		case o.Long == name:
 			return o, nil
-		case found == nil:
-			found = o
+		case found == nil || found.Extra && !o.Extra:
+			found, others = o, nil
+		case o.Extra && !found.Extra:
 		case found.Short != o.Short || (found.Arg == "") != (o.Arg == ""):
 			others = append(others, o)
 		}

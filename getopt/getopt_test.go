@@ -17,6 +17,8 @@ var testOptions = []Option{
 	{Short: 'q', Long: "quiet"},
 	{Short: 'm', Long: "maybe", Arg: "[X]", Maybe: true, Help: "an argument that may be left out"},
 	{Long: "ours", Help: "what the C tool does not have", Extra: true},
+	{Short: '1', Long: "hosts", Help: "the same", Extra: true},
+	{Long: "outer", Arg: "N", Help: "the same", Extra: true},
 }
 
 func TestGetopt(t *testing.T) {
@@ -72,6 +74,9 @@ func TestGetopt(t *testing.T) {
 	f("--ho x", "!option '--ho' is ambiguous; possibilities: '--host' '--hostzone' [x]")
 	// Not ambiguous: they differ in nothing but their names.
 	f("--lon", "long []")
+	// Options of our own do not matter for those of the C tool.
+	f("--hosts -1 --our", "hosts hosts ours []")
+	f("--ou", "!option '--ou' is ambiguous; possibilities: '--ours' '--outer' []")
 	f("--long --longer", "long longer []")
 	posix = true
 	f("-a x -b y", "alpha [x -b y]")
@@ -97,7 +102,7 @@ General:
 	if got, want := Usage("x", "", nil), "Usage: x [options]\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	const extras = "  --ours                what the C tool does not have\n"
+	const extras = "  --ours                what the C tool does not have\n  -1, --hosts           the same\n  --outer=N             the same\n"
 	if got := Extras(testOptions); got != extras {
 		t.Errorf("got %q, want %q", got, extras)
 	}
