@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/pacing"
 )
@@ -41,7 +42,8 @@ type followed struct {
 	loader *Loader
 	stamp  string // of its files when it was loaded
 	retry  time.Time
-	failed string // the last error
+	first  time.Time // of the errors
+	failed string    // the last error
 }
 
 // Follow writes the archives in some directories as they grow, each from its beginning on, until ctx is done. Archives that do not grow
@@ -110,12 +112,23 @@ func (s *Store) followOnce(ctx context.Context, opt FollowOptions, all map[strin
 		// All of it is loaded again: it is not certain how much is in the keys.
 		f.close()
 		w.reset()
+		if f.first.IsZero() {
+			f.first = time.Now()
+		}
+		if isNew(err) && time.Since(f.first) < retryFailed {
+			continue
+		}
 		f.retry = time.Now().Add(retryFailed)
 		if ctx.Err() == nil && f.failed != err.Error() {
 			f.failed = err.Error()
 			s.log.Warn("archive is not loaded", "path", path, "err", err)
 		}
 	}
+}
+
+// isNew reports whether an error is that of an archive that is just made: files are missing, or have no labels yet.
+func isNew(err error) bool {
+	return errors.Is(err, pcp.ErrNoData) || errors.Is(err, pcp.ErrLogFile) || errors.Is(err, fs.ErrNotExist)
 }
 
 // follow loads the additions to an archive.
