@@ -175,8 +175,9 @@ func TestNothingIsUnknownUnderLoad(t *testing.T) {
 			if late.Load() == 0 && !longtest.Enabled() {
 				t.Error("no fetch ran into the time limit")
 			}
-			if again.Load() > 0 {
-				t.Errorf("%d of %d clients were told to try again by an agent whose answers are known", again.Load(), looks.Load())
+			// A question that runs into the limit itself, on a busy machine, has that answer.
+			if hung := s.Log.lines("agent does not answer"); int(again.Load()) > len(hung) {
+				t.Errorf("%d of %d clients were told to try again by an agent whose answers are known, which hung %d times", again.Load(), looks.Load(), len(hung))
 			}
 			if lines := s.Log.lines("agent dropped"); len(lines) > 0 {
 				t.Errorf("the agent was dropped: %q", lines)

@@ -72,23 +72,29 @@ func (g *generations[K, V]) put(key K, v V, size int) {
 // recall returns the result of ask, and keeps the agent's answer with put. If the agent is overdue, it returns the
 // last answer, from get, or if there is none pcp.ErrAgain.
 func recall[T any](a *Agent, c *Caller, ask func() (T, error), get func() (T, bool), put func(T)) (T, error) {
-	var v T
-	err := a.Usable()
-	if err == nil {
-		if v, err = ask(); err == nil {
-			put(v)
-			return v, nil
+	for again := false; ; again = true {
+		var v T
+		err := a.Usable()
+		if err == nil {
+			if v, err = ask(); err == nil {
+				put(v)
+				return v, nil
+			}
 		}
-	}
-	if !errors.Is(err, pcp.ErrAgain) || !a.late.Load() || c.abandoned {
+		if !errors.Is(err, pcp.ErrAgain) || c.abandoned {
+			return v, err
+		}
+		if late := a.late.Load(); !late && !again {
+			continue // it was overdue, and answers again by now
+		} else if late {
+			a.known.mu.RLock()
+			defer a.known.mu.RUnlock()
+			if old, ok := get(); ok {
+				return old, nil
+			}
+		}
 		return v, err
 	}
-	a.known.mu.RLock()
-	defer a.known.mu.RUnlock()
-	if old, ok := get(); ok {
-		return old, nil
-	}
-	return v, err
 }
 
 // Desc returns the descriptor of a metric.
