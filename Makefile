@@ -45,8 +45,8 @@ modules:            ## fetch what building and testing needs, from servers that 
 
 unit: lint-quick
 	$(GO) run ./scripts/gotest -timeout=20m $(ALL)
-	@$(GO) build -o $(BIN)/gotest ./scripts/gotest && for m in $(TOOLS); do (cd $$m && GOWORK=off $(BIN)/gotest ./...) || exit; done
-	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest ./... || exit; done
+	@$(GO) build -o $(BIN)/gotest ./scripts/gotest && for m in $(TOOLS); do (cd $$m && GOWORK=off $(BIN)/gotest -timeout=20m ./...) || exit; done
+	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -timeout=20m ./... || exit; done
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
