@@ -448,7 +448,11 @@ func TestSteadyGroups(t *testing.T) {
 			}
 		}
 		// Two strings for a path, for Go and for the kernel, for each file and directory.
-		if got := testing.AllocsPerRun(10, func() { fetch() }); got > float64(n*2*(tt.files+1)+20) {
+		got := testing.AllocsPerRun(10, func() { fetch() })
+		for range 4 { // the runtime and what other tests left allocate too
+			got = min(got, testing.AllocsPerRun(10, func() { fetch() }))
+		}
+		if got > float64(n*2*(tt.files+1)+20) {
 			t.Errorf("%v: %.0f allocations for %d groups", tt.metrics, got, n)
 		}
 	}
