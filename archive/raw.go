@@ -140,7 +140,13 @@ func FindFiles(path string) (*Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Files{Base: a.path, Meta: p.meta, Index: p.index, Numbers: a.vols}
+	named := func(path string) string { // all names begin with Base
+		if path != "" && !strings.HasPrefix(path, a.path) && strings.HasPrefix(a.path, "./") {
+			return "./" + path
+		}
+		return path
+	}
+	f := &Files{Base: a.path, Meta: named(p.meta), Index: named(p.index), Numbers: a.vols}
 	for _, n := range a.vols {
 		f.Volumes = append(f.Volumes, compressed.Find(a.path+"."+strconv.Itoa(n)))
 	}
