@@ -55,7 +55,7 @@ type Config struct {
 	Token, User, Password string
 	// TLS is used for URLs that begin with https; nil means the zero Config.
 	TLS *tls.Config
-	// Connections are shared with other Clients, and have a TLS configuration of their own; nil means that the Client has its own ones.
+	// Connections, if not nil, are shared with other Clients. TLS is not used then.
 	Connections *Connections
 	// UserAgent is the name and version of the program.
 	UserAgent string

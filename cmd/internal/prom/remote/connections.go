@@ -76,8 +76,8 @@ func (c *Connections) failed(ctx context.Context) {
 // CloseIdleConnections closes the connections that no request uses.
 func (c *Connections) CloseIdleConnections() { c.tr.Load().CloseIdleConnections() }
 
-// Breaks returns the number of breaks, and until when the server is known to have run before the first one after the earlier number n: the zero time if that is
-// not known.
+// Breaks returns the number of breaks. until belongs to the first break after the number n: the server ran without a restart until then. It is the zero
+// time if that is not known.
 func (c *Connections) Breaks(n int) (now int, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *watched) Close() error {
 	return w.Conn.Close()
 }
 
-// ended counts the connection no more.
+// ended removes the connection from the number of open ones, once.
 func (w *watched) ended() {
 	w.once.Do(func() {
 		w.of.mu.Lock()

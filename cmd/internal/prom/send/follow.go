@@ -61,7 +61,7 @@ type stream struct {
 
 	client  *remote.Client
 	renewed int
-	breaks  int       // of the connections, that were noticed
+	breaks  int       // of the connections, handled so far
 	began   bool      // a state was found, or the first archive has begun
 	since   time.Time // start of the Recorder
 

@@ -90,7 +90,7 @@ func (n *node) close() {
 	}
 }
 
-// breaks returns the number of breaks of the connections, and until when the server is known to have run before the first one after the number had.
+// breaks returns what Breaks of the connections returns, and no breaks before there are any.
 func (n *node) breaks(had int) (now int, until time.Time) {
 	n.mu.Lock()
 	c := n.conns

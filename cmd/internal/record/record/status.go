@@ -34,10 +34,10 @@ const (
 // statusEvery is the interval at which the status is written.
 const statusEvery = 5 * time.Second
 
-// staleAfter is the age of a status that a recorder which works does not reach.
+// staleAfter is the age from which a status counts as that of a recorder that hangs.
 const staleAfter = time.Minute
 
-// lockWait is the time for which a recorder waits for the lock, which --status takes for an instant.
+// lockWait is how long a recorder waits for the lock: --status takes it for an instant.
 const lockWait = 500 * time.Millisecond
 
 // stateVersion is the version of the format of a status file.

@@ -220,8 +220,8 @@ func (c server) pidFile() string {
 	return filepath.Join(c.env.Config().Get("PCP_RUN_DIR"), c.name+".pid")
 }
 
-// pid returns the process that the file names, 0 if there is no file, and reports whether
-// that process runs and is the server.
+// pid returns the process number in the file, or 0 without a file. live is true if that process
+// is the server.
 func (c server) pid() (pid int, live bool, err error) {
 	f, err := safefile.Open(c.pidFile())
 	if errors.Is(err, fs.ErrNotExist) {
