@@ -81,6 +81,9 @@ var floors = map[string]int{
 
 	"cmd/internal/daemon/controlfile": 1,
 
+	"cmd/internal/diagnosis":               4,
+	"cmd/internal/diagnosis/diagnosistest": 9, // recordings for tests
+
 	"cmd/internal/objects/objectstest": 9, // servers for tests
 	"cmd/internal/archiveindex":        2, // of archives in object storage
 
