@@ -109,6 +109,7 @@ func TestJSON(t *testing.T) {
 		"archive repair cut saved",
 		"agent list",
 		"doctor",
+		"diagnose -a machine --unchecked",
 		"agent test -C simple",
 		"alerts test -a a rules",
 		"PCP_ARCHIVE=machine vmstat",

@@ -5,6 +5,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/live/cdwait"
 	"github.com/go-pcp/pcp/cmd/internal/live/chart"
 	"github.com/go-pcp/pcp/cmd/internal/live/client"
+	"github.com/go-pcp/pcp/cmd/internal/live/diagnose"
 	"github.com/go-pcp/pcp/cmd/internal/live/dumptext"
 	"github.com/go-pcp/pcp/cmd/internal/live/find"
 	"github.com/go-pcp/pcp/cmd/internal/live/info"
@@ -22,6 +23,7 @@ import (
 func Commands() []*cli.Command {
 	return []*cli.Command{
 		cdwait.Command,
+		diagnose.Command,
 		info.Command,
 		val.Command,
 		val.EventCommand,

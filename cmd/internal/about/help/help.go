@@ -129,7 +129,7 @@ var first = []string{"up", "top", "info", "val", "replay", "chart", "record", "a
 
 // principal are the main commands of each group.
 var principal = map[string][]string{
-	cli.SeeNow:     {"top", "ps", "info", "val", "stat", "summary", "iostat", "mpstat", "pidstat", "netstat", "ss", "vmstat", "free", "dstat", "atop", "rep"},
+	cli.SeeNow:     {"top", "diagnose", "ps", "info", "val", "stat", "summary", "iostat", "mpstat", "pidstat", "netstat", "ss", "vmstat", "free", "dstat", "atop", "rep"},
 	cli.SeePast:    {"replay", "archive", "query", "logsummary", "diff", "atopsar"},
 	cli.Record:     {"record", "logger", "logextract", "logreduce", "logpush"},
 	cli.Alert:      {"alerts", "ie", "ieconf"},

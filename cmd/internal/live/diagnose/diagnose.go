@@ -1,0 +1,215 @@
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/pcptime"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// Command is pcp diagnose.
+var Command = &cli.Command{
+	Name:     "diagnose",
+	Group:    cli.SeeNow,
+	Summary:  "find which resource of a host is short, and what takes it",
+	Synopsis: "[options]",
+	Doc: `
+Finds which resource of a host is short, now or in an archive: processors, memory, disks, file systems,
+network, limits of control groups. For each finding it prints the value, the time since when, the
+processes, control groups or devices that take the resource, and commands that show the values. Causes
+come before their effects. It also prints which metrics changed most, compared with the same time of the
+day before or with the hour before, if these are recorded.
+
+Without -a it takes six samples of a collector, a second apart; -s and -t change that. With -a it reads the
+archive from -S to -T.
+
+The rules are data: docs/diagnose.md describes their format, and PCP_SYSCONF_DIR/diagnose has further ones.
+
+The exit status is 0 if nothing is short, 1 if something is, and 2 if that could not be found out.`,
+	Examples: []cli.Example{
+		{Line: "pcp diagnose", Text: "diagnose this machine"},
+		{Line: "pcp diagnose -h web1 -s 31", Text: "diagnose another host for 30 seconds"},
+		{Line: "pcp diagnose -a 20261121 -S @14:00 -T @15:00", Text: "diagnose an hour of an archive"},
+		{Line: "pcp replay -1h diagnose", Text: "diagnose the last hour of this machine"},
+		{Line: "pcp diagnose --json", Text: "write JSON"},
+	},
+	SeeAlso: []string{"pcp help top", "pcp help replay", "pcp help doctor"},
+	Options: func() []cli.Option {
+		return []cli.Option{
+			cli.Heading("Sources and times"),
+			cli.OptHost,
+			cli.OptArchive,
+			cli.OptLocalPMDA,
+			cli.OptSpecLocal,
+			cli.OptInterval,
+			cli.OptSamples,
+			cli.OptStart,
+			cli.OptFinish,
+			cli.OptAlign,
+			cli.OptOrigin,
+			cli.OptTimeZone,
+			cli.OptHostZone,
+			cli.OptDebug,
+			cli.Heading("Rules and output"),
+			{Long: "rules", Arg: "DIR", Help: "read further rules from the files *.yaml of a directory", Extra: true},
+			{Long: "no-changes", Help: "do not compare with the time before", Extra: true},
+			{Long: "unchecked", Help: "list the rules that could not be checked", Extra: true},
+			cli.OptJSON,
+			cli.OptVersion,
+			cli.OptHelp,
+		}
+	},
+	DieOnSignal: true,
+	Run:         run,
+}
+
+// failed is the exit status if there is no diagnosis.
+const failed = 2
+
+func run(ctx context.Context, env *cli.Env) int {
+	var rulesDir string
+	var noChanges, unchecked bool
+	o := source.Parse(env, cli.ParseConfig{Archives: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+		switch opt.Long {
+		case "rules":
+			rulesDir = arg
+		case "no-changes":
+			noChanges = true
+		case "unchecked":
+			unchecked = true
+		default:
+			return false
+		}
+		return true
+	}})
+	past := o.Start != nil || o.Finish != nil || o.Origin != nil || o.Align != nil
+	switch {
+	case len(o.Args) > 0:
+		o.Usagef("unexpected argument %q", o.Args[0])
+	case past && !o.FromArchive():
+		o.Usagef("times of the past require an archive; \"%s replay -1h diagnose\" reads those of this machine", env.Pcp())
+	case o.SamplesSet && o.FromArchive():
+		o.Usagef("-s is for collectors; for archives use -t")
+	case o.SamplesSet && o.Samples < 2:
+		o.Usagef("-s requires at least 2 samples")
+	}
+	if status, exit := o.Done(); exit {
+		if status != 0 {
+			status = failed
+		}
+		return status
+	}
+	dirs := []string{filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "diagnose")}
+	if rulesDir != "" {
+		dirs = append(dirs, rulesDir)
+	}
+	rules, err := diagnosis.Rules(dirs...)
+	if err != nil {
+		env.Fatalf("%v", err)
+		return failed
+	}
+	c, err := o.Connect(ctx)
+	if err != nil {
+		return failed
+	}
+	defer c.Close()
+	loc, err := o.SetZone(ctx, c, false)
+	if err != nil {
+		return failed
+	}
+	cfg := diagnosis.Config{Context: c, Rules: rules, Interval: o.Interval, Samples: o.Samples, NoCompare: noChanges}
+	if o.FromArchive() {
+		w, err := o.Window(ctx, c, loc)
+		if err != nil {
+			return failed
+		}
+		cfg.From = w.Origin
+		if w.Finish != pcptime.Never {
+			cfg.To = w.Finish
+		}
+	} else if o.Interval > 0 && o.Interval < 100*time.Millisecond {
+		env.Fatalf("the interval must be 100 milliseconds at least")
+		return failed
+	}
+	if !o.FromArchive() && !noChanges {
+		if cfg.Before = before(ctx, env, o, c); cfg.Before != nil {
+			defer cfg.Before.Close()
+		}
+	}
+	d, err := diagnosis.Run(ctx, cfg)
+	switch {
+	case errors.Is(err, diagnosis.ErrShort):
+		env.Fatalf("%v; choose an earlier start or a shorter interval", err)
+		return failed
+	case errors.Is(err, diagnosis.ErrNothing):
+		env.Fatalf("%v at that time", err)
+		return failed
+	case err != nil:
+		env.Fatalf("%s", cli.ErrText(err))
+		return failed
+	}
+	p := &printer{env: env, o: o, d: d, loc: loc, unchecked: unchecked}
+	if o.JSON {
+		p.json()
+	} else {
+		p.text()
+	}
+	if len(d.Findings) > 0 {
+		return 1
+	}
+	return 0
+}
+
+// before returns an archive of the host that was recorded on this machine, with the same time of the day before or the last hour; nil if there is none. That
+// is not an error: the changes are left out.
+func before(ctx context.Context, env *cli.Env, o *source.Options, c *pmapi.Context) *pmapi.ArchiveContext {
+	host, err := c.HostName(ctx)
+	if err != nil || host == "" || strings.ContainsAny(host, "/,") || strings.HasPrefix(host, ".") {
+		return nil
+	}
+	for _, dir := range recorded.Dirs(env, true) {
+		names := recent(filepath.Join(dir, host), time.Now().Add(-25*time.Hour))
+		if len(names) == 0 {
+			continue
+		}
+		if a, err := o.OpenArchive(strings.Join(names, ",")); err == nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// maxRecent is the number of archives of a day that are read.
+const maxRecent = 100
+
+// recent returns the archives of a directory that were written after a time.
+func recent(dir string, after time.Time) []string {
+	files, err := os.ReadDir(dir)
+	if err != nil || strings.Contains(dir, ",") {
+		return nil
+	}
+	var names []string
+	for _, f := range files {
+		base, _, ok := archive.BaseName(f.Name())
+		if !ok || strings.Contains(base, ",") {
+			continue
+		}
+		if st, err := f.Info(); err == nil && st.Mode().IsRegular() && st.ModTime().After(after) {
+			names = append(names, filepath.Join(dir, base))
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return names[max(0, len(names)-maxRecent):]
+}
