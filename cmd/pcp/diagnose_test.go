@@ -45,7 +45,6 @@ func status(t *testing.T, err error) int {
 func TestDiagnosePage(t *testing.T) {
 	page := docpage.Read(t, "docs/diagnose.md")
 	w := newPageWorld(t)
-	stageFault(t, filepath.Join(w.dir, "sound"), "no inodes")
 	for _, ext := range []string{"0", "meta", "index"} {
 		if err := os.Remove(filepath.Join(w.dir, "20261121."+ext)); err != nil {
 			t.Fatal(err)
@@ -62,6 +61,10 @@ func TestDiagnosePage(t *testing.T) {
 	for _, c := range page.Commands() {
 		n++
 		line := c.Text
+		if strings.HasPrefix(line, "pcp ieconf ") {
+			w.must(t, line)
+			continue
+		}
 		if !strings.Contains(line, " -a ") {
 			line += " -L"
 		}
@@ -75,12 +78,12 @@ func TestDiagnosePage(t *testing.T) {
 		if s := status(t, err); s > 1 {
 			t.Errorf("%s: status %d", line, s)
 		}
-		if strings.Contains(line, " -a ") && !strings.Contains(page.Text, "```text\n"+string(out)+"```\n") {
+		if strings.Contains(line, " -a ") && !strings.Contains(line, "--pmie") && !strings.Contains(page.Text, "```text\n"+string(out)+"```\n") {
 			t.Errorf("%s: docs/diagnose.md has other output than\n%s", line, out)
 		}
 	}
-	if n != 3 {
-		t.Errorf("the page has %d commands, not 3", n)
+	if n != 5 {
+		t.Errorf("the page has %d commands, not 5", n)
 	}
 	run := 0
 	for line := range strings.Lines(page.Text) {
@@ -102,6 +105,17 @@ func TestDiagnose(t *testing.T) {
 	pcp, dir := program(t), t.TempDir()
 	stageFault(t, filepath.Join(dir, "leak"), "memory leak")
 	diagnosistest.New(t).WriteTo(filepath.Join(dir, "sound"), func(*diagnosistest.Stage, int) {})
+	hostile := diagnosistest.New(t)
+	hostile.Spawn(6000, 1, "/tmp/evil\nERROR forged: \x1b[31m"+strings.Repeat("x", 3000))
+	hostile.WriteTo(filepath.Join(dir, "hostile"), func(s *diagnosistest.Stage, _ int) { s.Level("proc.fd.count", "evil", 50000) })
+	for name, text := range map[string]string{
+		"rules": "delta = 10 sec;\nwaiting = some_inst disk.dev.aveq > 10 -> print \"%i\";\ncalm = kernel.all.nprocs > 1000 -> print \"many\";\n",
+		"wrong": "a = b >",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.MkdirAll(filepath.Join(dir, "etc/diagnose"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +136,13 @@ func TestDiagnose(t *testing.T) {
 	}{
 		{"-a sound", 0, "Nothing is short. ", ""},
 		{"-a leak", 1, "\nERROR memory.short: only 1% of memory is available\n", ""},
+		{"-a hostile", 1, "\nWARNING files.process: a process has 50000 files open\n", ""},
+		{"-a leak --pmie rules", 1, "\nWARNING waiting: the rule of pmie was true for sda\n  Since:    14:26:00, to the end\n", ""},
+		{"-a sound --pmie rules", 0, "Nothing is short. ", ""},
+		{"-a sound --pmie wrong", 2, "", "near line 1 of file wrong"},
+		{"-a sound --pmie missing", 2, "", "open missing: "},
+		{"-a sound --pmie .", 2, "", "."},
+		{"--pmie rules", 2, "", "--pmie requires an archive"},
 		{"-a leak -T @14:23", 0, "Nothing is short. ", ""},
 		{"-a missing", 2, "", "there is no archive missing"},
 		{"-a leak -S @23:00", 2, "", ""},
@@ -137,13 +158,16 @@ func TestDiagnose(t *testing.T) {
 		if exit != test.exit || !strings.Contains(out, test.out) || !strings.Contains(errs, test.errs) {
 			t.Errorf("pcp diagnose %s: status %d, want %d with %q and %q\n%s%s", test.args, exit, test.exit, test.out, test.errs, out, errs)
 		}
+		if strings.Contains(out, "\nERROR forged") || strings.Contains(out, "\x1b") || strings.Contains(out, strings.Repeat("x", 400)) {
+			t.Errorf("pcp diagnose %s: the name of a process is printed as it is\n%.2000s", test.args, out)
+		}
 	}
 
 	text, err := os.ReadFile(testdir.Repo(t, "docs/json.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _, exit := run("-a", "leak", "--json", "--unchecked")
+	out, _, exit := run("-a", "leak", "--json", "--unchecked", "--pmie", "rules")
 	if exit != 1 {
 		t.Errorf("--json: status %d", exit)
 	}
@@ -159,7 +183,7 @@ func TestDiagnose(t *testing.T) {
 			}
 		})
 	}
-	for _, field := range []string{"severity", "takers", "cause", "effects", "before", "reason", "ok", "evidence", "since"} {
+	for _, field := range []string{"severity", "takers", "cause", "effects", "before", "reason", "ok", "rule", "evidence", "since"} {
 		if !seen[field] {
 			t.Errorf("--json has no field %q", field)
 		}

@@ -35,6 +35,8 @@ Without -a it takes six samples of a collector, a second apart; -s and -t change
 archive from -S to -T.
 
 The rules are data: docs/diagnose.md describes their format, and PCP_SYSCONF_DIR/diagnose has further ones.
+Rules for pmie, such as those that pcp ieconf writes, take part with --pmie: when they were true is listed,
+and their actions are not carried out.
 
 The exit status is 0 if nothing is short, 1 if something is, and 2 if that could not be found out.`,
 	Examples: []cli.Example{
@@ -42,6 +44,7 @@ The exit status is 0 if nothing is short, 1 if something is, and 2 if that could
 		{Line: "pcp diagnose -h web1 -s 31", Text: "diagnose another host for 30 seconds"},
 		{Line: "pcp diagnose -a 20261121 -S @14:00 -T @15:00", Text: "diagnose an hour of an archive"},
 		{Line: "pcp replay -1h diagnose", Text: "diagnose the last hour of this machine"},
+		{Line: "pcp diagnose -a 20261121 --pmie my.rules", Text: "evaluate also rules that pcp ieconf -f my.rules -F wrote"},
 		{Line: "pcp diagnose --json", Text: "write JSON"},
 	},
 	SeeAlso: []string{"pcp help top", "pcp help replay", "pcp help doctor"},
@@ -63,6 +66,7 @@ The exit status is 0 if nothing is short, 1 if something is, and 2 if that could
 			cli.OptDebug,
 			cli.Heading("Rules and output"),
 			{Long: "rules", Arg: "DIR", Help: "read further rules from the files *.yaml of a directory", Extra: true},
+			{Long: "pmie", Arg: "FILE", Help: "also evaluate the rules of a file for pmie, over an archive", Extra: true},
 			{Long: "no-changes", Help: "do not compare with the time before", Extra: true},
 			{Long: "unchecked", Help: "list the rules that could not be checked", Extra: true},
 			cli.OptJSON,
@@ -78,12 +82,14 @@ The exit status is 0 if nothing is short, 1 if something is, and 2 if that could
 const failed = 2
 
 func run(ctx context.Context, env *cli.Env) int {
-	var rulesDir string
+	var rulesDir, pmieFile string
 	var noChanges, unchecked bool
 	o := source.Parse(env, cli.ParseConfig{Archives: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "rules":
 			rulesDir = arg
+		case "pmie":
+			pmieFile = arg
 		case "no-changes":
 			noChanges = true
 		case "unchecked":
@@ -99,6 +105,8 @@ func run(ctx context.Context, env *cli.Env) int {
 		o.Usagef("unexpected argument %q", o.Args[0])
 	case past && !o.FromArchive():
 		o.Usagef("times of the past require an archive; \"%s replay -1h diagnose\" reads those of this machine", env.Pcp())
+	case pmieFile != "" && !o.FromArchive():
+		o.Usagef("--pmie requires an archive; \"%s ie\" evaluates rules of pmie now", env.Pcp())
 	case o.SamplesSet && o.FromArchive():
 		o.Usagef("-s is for collectors; for archives use -t")
 	case o.SamplesSet && o.Samples < 2:
@@ -159,13 +167,19 @@ func run(ctx context.Context, env *cli.Env) int {
 		env.Fatalf("%s", cli.ErrText(err))
 		return failed
 	}
-	p := &printer{env: env, o: o, d: d, loc: loc, unchecked: unchecked}
+	p := &printer{env: env, o: o, d: d, loc: loc, unchecked: unchecked, pmieFile: pmieFile}
+	if pmieFile != "" {
+		if err := p.periods.evaluate(ctx, env, o, pmieFile, d.Start, d.End, loc); err != nil {
+			env.Fatalf("%v", err)
+			return failed
+		}
+	}
 	if o.JSON {
 		p.json()
 	} else {
 		p.text()
 	}
-	if len(d.Findings) > 0 {
+	if len(d.Findings) > 0 || len(p.periods.list) > 0 {
 		return 1
 	}
 	return 0

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,17 +22,26 @@ type printer struct {
 	d         *diagnosis.Diagnosis
 	loc       *time.Location
 	unchecked bool
+
+	pmieFile string // "" for none
+	periods  periods
 }
 
 // text prints the diagnosis for people.
 func (p *printer) text() {
 	d, w := p.d, p.env.Stdout
-	fmt.Fprintf(w, "Host %s, from %s to %s, %s every %s.\n", d.Host, p.date(d.Start), p.time(d.End), count(d.Samples, "sample"), interval(d.Interval))
+	fmt.Fprintf(w, "Host %s, from %s to %s, %s every %s.\n", plain(d.Host), p.date(d.Start), p.time(d.End), count(d.Samples, "sample"), interval(d.Interval))
 	for i := range d.Findings {
 		p.finding(&d.Findings[i])
 	}
+	for _, one := range p.periods.list {
+		p.period(one)
+	}
+	if n := p.periods.more; n > 0 {
+		fmt.Fprintf(w, "\nRules of pmie were true at %d more times.\n", n)
+	}
 	fmt.Fprintln(w)
-	if len(d.Findings) == 0 {
+	if len(d.Findings)+len(p.periods.list) == 0 {
 		fmt.Fprintf(w, "Nothing is short. %s checked.\n", was(d.Checked, "rule"))
 	}
 	if n := len(d.Unchecked); n > 0 && p.unchecked {
@@ -59,7 +69,7 @@ func (p *printer) finding(f *diagnosis.Finding) {
 	if f.Severe {
 		word = "ERROR"
 	}
-	fmt.Fprintf(w, "\n%s %s: %s\n", word, f.ID, f.Text)
+	fmt.Fprintf(w, "\n%s %s: %s\n", word, f.ID, plain(f.Text))
 	since := "  Since:    " + p.time(f.Since)
 	switch {
 	case p.d.Start == f.Since || f.AtStart:
@@ -74,7 +84,7 @@ func (p *printer) finding(f *diagnosis.Finding) {
 	label := "Taken by:"
 	for i := range f.Takers {
 		s := &f.Takers[i]
-		fmt.Fprintf(w, "  %-9s %s: %s\n", label, who(s), s.Text)
+		fmt.Fprintf(w, "  %-9s %s: %s\n", label, plain(who(s)), s.Text)
 		label = ""
 	}
 	if f.More > 0 {
@@ -95,6 +105,54 @@ func (p *printer) finding(f *diagnosis.Finding) {
 	if f.Cause >= 0 {
 		fmt.Fprintf(w, "  Effect of %s\n", p.d.Findings[f.Cause].ID)
 	}
+}
+
+// period prints when a rule of pmie was true.
+func (p *printer) period(one *period) {
+	w := p.env.Stdout
+	of := ""
+	if one.instance != "" {
+		of = " for " + one.instance
+	}
+	fmt.Fprintf(w, "\nWARNING %s: the rule of pmie was true%s\n", plain(one.rule), plain(of))
+	since := "  Since:    " + p.time(pcp.TimestampOf(one.since))
+	if !one.until.IsZero() {
+		since += ", until " + p.time(pcp.TimestampOf(one.until))
+	} else {
+		since += ", to the end"
+	}
+	fmt.Fprintln(w, since)
+	fmt.Fprintf(w, "  Evidence: %s, with the value %s at first\n", plain(one.expr), plain(one.value))
+	fmt.Fprintf(w, "            %s\n", p.again(one))
+}
+
+// again returns the command that evaluates a rule of pmie again.
+func (p *printer) again(one *period) string {
+	until := one.until
+	if until.IsZero() {
+		until = p.d.End.Time()
+	}
+	f := &diagnosis.Finding{Since: pcp.TimestampOf(one.since), Until: pcp.TimestampOf(until)}
+	return p.command(f, "alerts test "+quote(p.pmieFile))
+}
+
+// maxPlain is the number of characters of a text, such as a command line, that are printed.
+const maxPlain = 300
+
+// plain returns a text in one line, without characters that control a terminal.
+func plain(s string) string {
+	if r := []rune(s); len(r) > maxPlain {
+		s = string(r[:maxPlain]) + "..."
+	}
+	return strings.Map(func(c rune) rune {
+		if c == '\n' || c == '\t' {
+			return ' '
+		}
+		if c < ' ' || c >= 0x7f && c < 0xa0 || c == 0x2028 || c == 0x2029 {
+			return '?'
+		}
+		return c
+	}, s)
 }
 
 // who returns a text for a process, a control group or a device.
@@ -127,7 +185,7 @@ func (p *printer) change(c *diagnosis.Change) {
 	if c.More > 0 {
 		more = fmt.Sprintf(", and %d more instances", c.More)
 	}
-	fmt.Fprintf(p.env.Stdout, "  %s: %s, before %s%s\n", name, diagnosis.Format(c.After, "", c.Units), diagnosis.Format(c.Before, "", c.Units), more)
+	fmt.Fprintf(p.env.Stdout, "  %s: %s, before %s%s\n", plain(name), diagnosis.Format(c.After, "", c.Units), diagnosis.Format(c.Before, "", c.Units), more)
 }
 
 // evidence returns the value of a finding and that of what takes most of the resource, with the commands that show them.
@@ -298,7 +356,7 @@ type verdict struct {
 func (p *printer) json() {
 	d := p.d
 	v := verdict{
-		OK: len(d.Findings) == 0, Host: d.Host, Start: pcpjson.Time(d.Start), End: pcpjson.Time(d.End), Interval: d.Interval.Seconds(),
+		Host: d.Host, Start: pcpjson.Time(d.Start), End: pcpjson.Time(d.End), Interval: d.Interval.Seconds(),
 		Samples: d.Samples, Checked: d.Checked, Unchecked: len(d.Unchecked),
 	}
 	for i := range d.Findings {
@@ -332,6 +390,21 @@ func (p *printer) json() {
 		}
 		p.env.Stdout.Write(pcpjson.Line(&o))
 	}
+	for _, one := range p.periods.list {
+		o := object{
+			Rule: one.rule, Severity: "warning", Expression: one.expr, Instance: one.instance, Since: pcpjson.Time(pcp.TimestampOf(one.since)),
+			Command: p.again(one),
+		}
+		if !one.until.IsZero() {
+			o.Until = pcpjson.Time(pcp.TimestampOf(one.until))
+		}
+		if f, err := strconv.ParseFloat(one.value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+			o.Value = &f
+		}
+		v.Warnings++
+		p.env.Stdout.Write(pcpjson.Line(&o))
+	}
+	v.OK = v.Errors+v.Warnings == 0
 	for i := range d.Changes {
 		c := &d.Changes[i]
 		p.env.Stdout.Write(pcpjson.Line(&object{
