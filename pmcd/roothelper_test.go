@@ -41,10 +41,11 @@ func startHelper(t *testing.T, commands ...[]string) *testHelper {
 	if err := os.WriteFile(file, []byte(conf), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a, err := root.New(root.Config{Docker: dir, LXC: dir + "/none", PodmanData: dir, PodmanRun: dir, CGroup: dir, CGroupCheck: dir + "/none", Log: log})
+	a, err := root.New(root.Config{Sockets: dir, Docker: dir, LXC: dir + "/none", PodmanData: dir, PodmanRun: dir, CGroup: dir, CGroupCheck: dir + "/none", Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { a.Close() })
 	s, err := a.Listen(root.ServerConfig{Path: h.path, Users: []int{os.Getuid()}, Commands: file})
 	if err != nil {
 		t.Fatal(err)

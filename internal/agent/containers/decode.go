@@ -20,8 +20,8 @@ type Labels struct {
 	own *[]runtimes.Label // that users gave; nil for none
 }
 
-// of returns the labels of a container that its runtime lists.
-func of(c *runtimes.Container) Labels {
+// Of returns the labels of a container that its runtime lists.
+func Of(c *runtimes.Container) Labels {
 	l := Labels{
 		Container: c.Name, Image: c.Image, ImageID: c.ImageID, Pod: c.Pod, PodUID: c.PodUID, Namespace: c.Namespace, Runtime: c.Runtime,
 	}

@@ -130,11 +130,11 @@ func (f *Finder) ask(g *group, files Labels) (l Labels, listed bool) {
 	var c *runtimes.Container
 	if g.id == "" {
 		if c, listed = f.asker.Pod(g.pod); listed {
-			l = of(c)
+			l = Of(c)
 			l.Runtime = "" // that of its containers
 		}
 	} else if c, listed = f.asker.Find(g.id, g.uid); listed {
-		l = of(c)
+		l = Of(c)
 	}
 	l.merge(files)
 	if l == (Labels{}) {

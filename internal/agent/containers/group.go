@@ -69,6 +69,12 @@ func parseGroup(path string) (g group, ok bool) {
 	return g, ok
 }
 
+// ID returns the identifier of the container that a control group belongs to, "" if it belongs to none.
+func ID(cgroup string) string {
+	g, _ := parseGroup(cgroup)
+	return g.id
+}
+
 // podOf returns the identifier of a pod by the name of its group: podUID, or kubepods-burstable-podUID.slice with underscores.
 func podOf(word string) (uid string, ok bool) {
 	if rest, has := strings.CutSuffix(word, ".slice"); has {

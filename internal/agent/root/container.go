@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/agent/containers/runtimes"
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmda/cache"
 )
@@ -36,6 +37,31 @@ type container struct {
 	cgroup string // with a slash in front
 	sure   bool   // the cgroup was found and not guessed
 	stamp  stamp  // of the file with its state
+	image  string // by the engine's files
+	search search // for its first process
+
+	// listed is what the last answer of its runtime has about it, nil for a container that no runtime lists.
+	listed *runtimes.Container
+}
+
+// engineName is what runs the container.
+func (c *container) engineName() string {
+	if c.listed != nil && c.engine.name() == "" {
+		return c.listed.Runtime
+	}
+	return c.engine.name()
+}
+
+// shownImage is the image by its runtime, or by the engine's files; "" if it is not known.
+func (c *container) shownImage() string {
+	image := c.image
+	if c.listed != nil && c.listed.Image != "" {
+		image = c.listed.Image
+	}
+	if len(image) > runtimes.MaxValue || strings.ContainsFunc(image, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
+	}
+	return image
 }
 
 // shownName is the user's name. Docker puts a slash in front.
@@ -74,7 +100,9 @@ const (
 type containers struct {
 	log     *slog.Logger
 	engines []engine
+	sockets *sockets
 	cgroups string
+	host    host
 
 	mu    sync.Mutex
 	known *cache.Cache[*container]
@@ -83,19 +111,25 @@ type containers struct {
 
 func newContainers(cfg Config, indom pcp.InDom) *containers {
 	const podmanDir = "containers/storage/overlay-containers"
+	h := host(cmp.Or(cfg.HostRoot, "/"))
 	cs := &containers{
-		log: cfg.Log, known: cache.New[*container](indom, nil), odd: map[string]bool{},
-		cgroups: cmp.Or(cfg.CGroup, "/sys/fs/cgroup"),
+		log: cfg.Log, known: cache.New[*container](indom, nil), odd: map[string]bool{}, host: h,
+		cgroups: cmp.Or(cfg.CGroup, h.path("/sys/fs/cgroup")),
+	}
+	info := cfg.LXCInfo
+	if info == "" && !h.isOther() {
+		info = "lxc-info" // which finds the containers of its own host only
 	}
 	// The order decides the numbers of instances.
 	cs.engines = []engine{
-		&podman{data: cmp.Or(cfg.PodmanData, "/var/lib/"+podmanDir), run: cmp.Or(cfg.PodmanRun, "/var/run/"+podmanDir)},
+		&podman{data: cmp.Or(cfg.PodmanData, h.path("/var/lib/"+podmanDir)), run: cmp.Or(cfg.PodmanRun, h.path("/var/run/"+podmanDir)), host: h},
 		&docker{
-			dir: cmp.Or(cfg.Docker, "/var/lib/docker") + "/containers", systemd: cfg.SystemdCGroup,
-			cgroups: cmp.Or(cfg.CGroupCheck, "/sys/fs/cgroup/memory/docker"),
+			dir: cmp.Or(cfg.Docker, h.path("/var/lib/docker")) + "/containers", systemd: cfg.SystemdCGroup,
+			cgroups: cmp.Or(cfg.CGroupCheck, h.path("/sys/fs/cgroup/memory/docker")),
 		},
-		&lxc{dir: cmp.Or(cfg.LXC, "/var/lib/lxc"), info: cmp.Or(cfg.LXCInfo, "lxc-info")},
+		&lxc{dir: cmp.Or(cfg.LXC, h.path("/var/lib/lxc")), info: info, host: h, cgroups: cs.cgroups},
 	}
+	cs.sockets = newSockets(cmp.Or(cfg.Sockets, cfg.HostRoot), h, cs.cgroups, cfg.Log)
 	return cs
 }
 
@@ -164,12 +198,14 @@ func (cs *containers) relist() {
 	for _, e := range cs.engines {
 		changed = e.changed() || changed
 	}
-	if !changed {
-		return
+	if changed {
+		cs.known.HideAll()
+		for _, e := range cs.engines {
+			e.list(cs)
+		}
 	}
-	cs.known.HideAll()
-	for _, e := range cs.engines {
-		e.list(cs)
+	if cs.sockets.changed() || changed {
+		cs.sockets.list(cs)
 	}
 }
 
@@ -181,11 +217,26 @@ func (cs *containers) snapshot(ctx context.Context) (insts []pcp.Instance, list 
 	cs.relist()
 	for entry := range cs.known.Active() {
 		c := entry.Value
-		errs = append(errs, c.engine.refresh(ctx, c))
+		errs = append(errs, cs.refresh(ctx, c))
 		insts = append(insts, pcp.Instance{Inst: entry.Inst, Name: entry.Name})
 		list = append(list, *c)
 	}
 	return insts, list, errs
+}
+
+// refresh updates the facts of a container by the files of its engine. Without them the answer of its runtime counts.
+func (cs *containers) refresh(ctx context.Context, c *container) error {
+	err := c.engine.refresh(ctx, c)
+	if err != nil && c.listed != nil && c.engine != engine(cs.sockets) {
+		return cs.sockets.refresh(ctx, c)
+	}
+	if err == nil && !c.sure && c.pid > 0 {
+		// The engine's files do not have the group.
+		if group, ok := cs.host.groupOf(c.pid, c.id); ok {
+			c.setGroup(group)
+		}
+	}
+	return err
 }
 
 // find returns the container that a client calls name, or pcp.ErrNoContainer.
@@ -195,7 +246,7 @@ func (cs *containers) find(ctx context.Context, name string) (container, error) 
 	defer cs.mu.Unlock()
 	cs.relist()
 	if entry, err := cs.known.LookupName(name); err == nil && entry.State == cache.Active && entry.Name == name {
-		if entry.Value.engine.refresh(ctx, entry.Value) == nil {
+		if cs.refresh(ctx, entry.Value) == nil {
 			return *entry.Value, nil
 		}
 	}
@@ -204,11 +255,11 @@ func (cs *containers) find(ctx context.Context, name string) (container, error) 
 	for entry := range cs.known.Active() {
 		c := entry.Value
 		late := c.engine.namesLate()
-		if late && c.engine.refresh(ctx, c) != nil {
+		if late && cs.refresh(ctx, c) != nil {
 			continue
 		}
 		n := c.match(name)
-		if n <= best || !late && c.engine.refresh(ctx, c) != nil {
+		if n <= best || !late && cs.refresh(ctx, c) != nil {
 			continue
 		}
 		found, best = c, n
@@ -230,12 +281,21 @@ func (c *container) match(query string) int {
 		return 0
 	case query == c.name:
 		return 100
-	case strings.HasPrefix(c.name, "/") && query == c.name[1:], query == c.id:
+	case strings.HasPrefix(c.name, "/") && query == c.name[1:], query == c.id, c.inPod(query):
 		return 99
 	case strings.HasPrefix(c.id, query):
 		return min(len(query), longest)
 	}
 	return 0
+}
+
+// inPod reports whether query names the container and its pod, as web-5d4f/nginx, or shop/web-5d4f/nginx with the name space.
+func (c *container) inPod(query string) bool {
+	if c.listed == nil || c.listed.Pod == "" || c.listed.Name == "" {
+		return false
+	}
+	inPod := c.listed.Pod + "/" + c.listed.Name
+	return query == inPod || query == c.listed.Namespace+"/"+inPod
 }
 
 // A stamp reports whether a file has changed since it was read.

@@ -7,8 +7,10 @@
 //	go s.Run(ctx)
 //	err = pmda.Serve(ctx, stdio, a, pmda.ServeOptions{})
 //
-// Containers are found in the files of their engines (podman, docker, lxc); the
-// agent runs no engine except lxc-info of lxc.
+// Containers are found in the files of their engines (podman, docker, lxc), and
+// in the answers of runtimes (docker, podman, containerd, CRI-O), which package
+// runtimes asks in the background: a request waits for none. The agent runs no
+// program except lxc-info of lxc.
 //
 // # Access
 //

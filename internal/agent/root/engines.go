@@ -81,8 +81,9 @@ func (d *docker) refresh(_ context.Context, c *container) error {
 // parseDocker parses a config.v2.json.
 func (c *container) parseDocker(b []byte) error {
 	var file struct {
-		Name  string
-		State struct {
+		Name   string
+		Config struct{ Image string }
+		State  struct {
 			Pid                         int64
 			Running, Paused, Restarting bool
 		}
@@ -90,7 +91,7 @@ func (c *container) parseDocker(b []byte) error {
 	if err := json.Unmarshal(b, &file); err != nil {
 		return err
 	}
-	c.name, c.pid, c.state = file.Name, -1, stopped
+	c.name, c.image, c.pid, c.state = file.Name, file.Config.Image, -1, stopped
 	if s := &file.State; s.Pid > 0 && s.Pid <= maxPID {
 		c.pid = int(s.Pid)
 	}
@@ -112,6 +113,7 @@ const maxPID = 4 << 20
 // number of its process.
 type podman struct {
 	data, run string
+	host      host
 	listed    stamp
 }
 
@@ -138,15 +140,30 @@ func (p *podman) list(cs *containers) {
 				c.cgroup = cut("/libpod-" + c.id + ".scope")
 			}
 		})
-		if c != nil && len(entry.Names) > 0 {
+		if c == nil {
+			continue
+		}
+		if len(entry.Names) > 0 {
 			c.name = entry.Names[len(entry.Names)-1]
 		}
+		c.image = entry.image()
 	}
 }
 
 type podmanEntry struct {
 	ID    string   `json:"id"`
 	Names []string `json:"names"`
+
+	Metadata string `json:"metadata"` // JSON
+}
+
+// image returns the name of the image in the metadata, "" if there is none.
+func (e *podmanEntry) image() string {
+	var m struct {
+		Image string `json:"image-name"`
+	}
+	_ = json.Unmarshal([]byte(e.Metadata), &m)
+	return m.Image
 }
 
 func parsePodman(b []byte) (all []podmanEntry, err error) {
@@ -160,7 +177,7 @@ func (p *podman) refresh(_ context.Context, c *container) error {
 	if err != nil {
 		return nil // it does not run
 	}
-	if pid, ok := parsePID(b); ok && exists(pid) {
+	if pid, ok := parsePID(b); ok && p.host.exists(pid) {
 		c.pid, c.state = pid, running
 	}
 	return nil
@@ -177,8 +194,11 @@ func parsePID(b []byte) (int, bool) {
 
 // lxc keeps a directory for each container; a command prints its state.
 type lxc struct {
-	dir, info string
-	listed    stamp
+	dir     string
+	info    string // the command; "" if it cannot ask the host, whose control groups are read then
+	cgroups string
+	host    host
+	listed  stamp
 }
 
 func (l *lxc) name() string { return "lxc" }
@@ -201,6 +221,9 @@ const lxcTimeout = 2 * time.Second
 
 func (l *lxc) refresh(ctx context.Context, c *container) error {
 	c.pid, c.state = 0, stopped
+	if l.info == "" {
+		return l.refreshByGroup(c)
+	}
 	words := append(strings.Fields(l.info), "-n", c.id)
 	ctx, cancel := context.WithTimeout(ctx, lxcTimeout)
 	defer cancel()
@@ -212,6 +235,19 @@ func (l *lxc) refresh(ctx context.Context, c *container) error {
 		return fmt.Errorf("%s: no answer within %v", words[0], lxcTimeout)
 	}
 	c.parseLXC(out.b.Bytes())
+	return nil
+}
+
+// refreshByGroup finds the first process of a container in its control group.
+func (l *lxc) refreshByGroup(c *container) error {
+	for _, top := range hierarchies(l.cgroups) {
+		for _, name := range [...]string{"/lxc.payload." + c.id, "/lxc/" + c.id} {
+			if pid := l.host.firstProcess(top + name); pid > 0 {
+				c.pid, c.state, c.cgroup = pid, running, cut(name)
+				return nil
+			}
+		}
+	}
 	return nil
 }
 

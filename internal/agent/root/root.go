@@ -3,9 +3,12 @@ package root
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 
 	"github.com/go-pcp/pcp"
+	labels "github.com/go-pcp/pcp/internal/agent/containers"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -16,6 +19,12 @@ const Domain = 1
 // defaults.
 type Config struct {
 	Domain int // to be served under; 0 means Domain
+
+	// HostRoot is the root directory of the host, "" or "/" except in a container.
+	// The defaults below are paths of the host.
+	HostRoot string
+	// Sockets is the root directory below which the sockets of runtimes are looked for; "" means HostRoot.
+	Sockets string
 
 	PodmanData    string // "" means /var/lib/containers/storage/overlay-containers
 	PodmanRun     string // "" means /var/run/containers/storage/overlay-containers
@@ -33,6 +42,7 @@ type Config struct {
 // pmdaroot.
 func ConfigFrom(getenv func(string) string) Config {
 	return Config{
+		HostRoot: hostroot.Of(getenv), Sockets: getenv("PCP_CONTAINER_SOCKETS_DIR"),
 		PodmanData: getenv("PCP_PODMAN_DATADIR"), PodmanRun: getenv("PCP_PODMAN_RUNDIR"),
 		Docker: getenv("PCP_DOCKER_DIR"), SystemdCGroup: getenv("PCP_SYSTEMD_CGROUP"),
 		LXC: getenv("PCP_LXC_DIR"), LXCInfo: getenv("PCP_LXC_INFO"),
@@ -66,8 +76,9 @@ func New(cfg Config) (*Agent, error) {
 		OneLine: "Containers on this host",
 		Help: "Containers of all engines, whether they run or not. The name of an instance\n" +
 			"is what the engine knows the container by, which is not what users call it.",
-		List:    func(context.Context) ([]pcp.Instance, error) { return a.insts, nil },
-		Refresh: a.refresh,
+		List:           func(context.Context) ([]pcp.Instance, error) { return a.insts, nil },
+		Refresh:        a.refresh,
+		InstanceLabels: func(_ int32, i int) string { return a.found[i].labels() },
 	}
 	table, err := pmda.NewTable(pmda.Config{
 		Name: "root", Domain: domain, Labels: "{}",
@@ -81,6 +92,9 @@ func New(cfg Config) (*Agent, error) {
 	a.Table = table
 	return a, a.refresh(context.Background())
 }
+
+// Close ends requests to runtimes. The agent continues to report its last answers.
+func (a *Agent) Close() error { return a.containers.sockets.close() }
 
 func (a *Agent) refresh(ctx context.Context) error {
 	a.insts, a.found, a.errs = a.containers.snapshot(ctx)
@@ -111,8 +125,8 @@ func (a *Agent) metrics(indom *pmda.InDom) []pmda.Metric {
 		}
 	}
 	return []pmda.Metric{
-		row(0, "containers.engine", pcp.TypeString, pcp.SemDiscrete, "what runs each container: docker, podman or lxc",
-			func(c *container) (pcp.Value, error) { return text(c.engine.name()) }),
+		row(0, "containers.engine", pcp.TypeString, pcp.SemDiscrete, "what runs each container: docker, podman, containerd, cri-o or lxc",
+			func(c *container) (pcp.Value, error) { return text(c.engineName()) }),
 		row(1, "containers.name", pcp.TypeString, pcp.SemInstant, "what users call each container",
 			func(c *container) (pcp.Value, error) { return text(c.shownName()) }),
 		row(2, "containers.pid", pcp.TypeU32, pcp.SemInstant, "number of the first process in each container",
@@ -132,5 +146,30 @@ func (a *Agent) metrics(indom *pmda.InDom) []pmda.Metric {
 				}
 				return text(c.cgroup)
 			}),
+		// The C agent has no metric of clusters from 1000 on.
+		{
+			Name: "containers.image", Cluster: 1000, Item: 0, Type: pcp.TypeString, InDom: indom, Sem: pcp.SemDiscrete,
+			OneLine: "image that each container was made of, as its engine names it",
+			Value: func(_ int32, i int) (pcp.Value, error) {
+				if s := a.found[i].shownImage(); s != "" {
+					return text(s)
+				}
+				return pcp.Value{}, pmda.ErrNoValue
+			},
+		},
 	}
+}
+
+// labels returns the labels of a container that a runtime lists as a JSON object, "" for another: those that its control group and
+// its processes have.
+func (c *container) labels() string {
+	if c.listed == nil {
+		return ""
+	}
+	l := labels.Of(c.listed)
+	b, err := json.Marshal(l.Map(map[string]any{}))
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }

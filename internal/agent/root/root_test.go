@@ -50,7 +50,7 @@ func (tr *tree) config() Config {
 	return Config{
 		Docker: tr.dir + "/docker", LXC: tr.dir + "/lxc", LXCInfo: tr.dir + "/lxc-info",
 		PodmanData: tr.dir + "/data", PodmanRun: tr.dir + "/run",
-		CGroup: tr.dir + "/cgroup", CGroupCheck: tr.dir + "/none",
+		CGroup: tr.dir + "/cgroup", CGroupCheck: tr.dir + "/none", Sockets: tr.dir,
 		Log: slog.New(slog.NewTextHandler(&tr.log, nil)),
 	}
 }
@@ -61,6 +61,7 @@ func (tr *tree) agent() *Agent {
 	if err != nil {
 		tr.t.Fatal(err)
 	}
+	tr.t.Cleanup(func() { a.Close() })
 	return a
 }
 
@@ -248,10 +249,11 @@ func TestFIFO(t *testing.T) {
 
 func TestNothingThere(t *testing.T) {
 	dir := t.TempDir() + "/none"
-	a, err := New(Config{Docker: dir, LXC: dir, PodmanData: dir, PodmanRun: dir, CGroup: dir, CGroupCheck: dir})
+	a, err := New(Config{Docker: dir, LXC: dir, PodmanData: dir, PodmanRun: dir, CGroup: dir, CGroupCheck: dir, Sockets: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer a.Close()
 	if got := values(t, a, "containers.name"); len(got) != 0 {
 		t.Errorf("names are %v", got)
 	}

@@ -76,6 +76,8 @@ type Server struct {
 	ln         listener
 	processes  processes
 
+	foreign sync.Once // to log that processes have other numbers here
+
 	mu    sync.Mutex
 	conns map[*net.UnixConn]bool
 }
@@ -263,6 +265,13 @@ func (s *Server) container(ctx context.Context, q *rootproto.Container) (*rootpr
 			return r, nil
 		}
 		r.PID = c.pid
+		if q.Type != rootproto.TypeCGroupNameReq && !s.containers.host.sharesNumbers() {
+			s.foreign.Do(func() {
+				s.log.Warn("containers of the host cannot be entered: this container has process numbers of its own; share those of the host, as with --pid host")
+			})
+			r.PID, r.Status = 0, pcp.ErrNoContainer
+			return r, nil
+		}
 	}
 	switch q.Type {
 	case rootproto.TypeProcessIDReq:

@@ -69,6 +69,7 @@ func serveTree(t *testing.T, users []int, commands string) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { a.Close() })
 	conf := filepath.Join(dir, "pmcd.conf")
 	if err := os.WriteFile(conf, []byte(commands), 0o644); err != nil {
 		t.Fatal(err)
@@ -455,10 +456,11 @@ func TestManyClients(t *testing.T) {
 
 func TestListen(t *testing.T) {
 	dir := t.TempDir()
-	a, err := New(Config{Docker: dir, LXC: dir, PodmanData: dir})
+	a, err := New(Config{Sockets: dir, Docker: dir, LXC: dir, PodmanData: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer a.Close()
 	path := filepath.Join(dir, "file")
 	if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
 		t.Fatal(err)
@@ -481,7 +483,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(p.Append(nil))
 	}
 	dir := f.TempDir()
-	a, err := New(Config{Docker: dir, LXC: dir, PodmanData: dir, CGroup: dir, CGroupCheck: dir})
+	a, err := New(Config{Sockets: dir, Docker: dir, LXC: dir, PodmanData: dir, CGroup: dir, CGroupCheck: dir})
 	if err != nil {
 		f.Fatal(err)
 	}

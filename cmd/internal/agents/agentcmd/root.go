@@ -160,6 +160,7 @@ func serveRoot(ctx context.Context, env *cli.Env, o rootOptions, out io.Writer, 
 	if err != nil {
 		return err
 	}
+	defer agent.Close()
 	sc := root.ServerConfigFrom(env.Config())
 	if path := collectorConfig(os.Getppid()); path != "" {
 		sc.Commands = path

@@ -119,7 +119,7 @@ func (e engineTree) env() []string {
 	return []string{
 		"PCP_DOCKER_DIR=" + e.dir + "/docker", "PCP_LXC_DIR=" + e.dir + "/lxc", "PCP_LXC_INFO=" + e.dir + "/lxc-info",
 		"PCP_PODMAN_DATADIR=" + e.dir + "/podman/data", "PCP_PODMAN_RUNDIR=" + e.dir + "/podman/run",
-		"PCP_CGROUP_DIR=" + e.dir + "/cgroup", "PCP_CGROUP_CHECK_PATH=" + e.dir + "/cgroup/memory/docker",
+		"PCP_CONTAINER_SOCKETS_DIR=" + e.dir, "PCP_CGROUP_DIR=" + e.dir + "/cgroup", "PCP_CGROUP_CHECK_PATH=" + e.dir + "/cgroup/memory/docker",
 	}
 }
 
