@@ -195,6 +195,7 @@ func TestCapabilities(t *testing.T) {
 			"--bounding-set=" + set, "--inh-caps=" + set, "--ambient-caps=" + set,
 		}, args...)...)
 	}
+	runAs := collector
 	// values runs the collector, and returns the values of metrics that a client sees.
 	values := func(agent string, client string, metrics ...string) string {
 		t.Helper()
@@ -206,7 +207,7 @@ func TestCapabilities(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, _ := strconv.Atoi(collector)
+		id, _ := strconv.Atoi(runAs)
 		if err := os.Chown(home, id, id); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +215,7 @@ func TestCapabilities(t *testing.T) {
 			t.Fatal(err)
 		}
 		socket := filepath.Join(home, "pmcd.socket")
-		cmd := as(collector, caps, bin, "pmcd", "-f", "-p", freePort(t), "-s", socket, "-c", conf, "-l", filepath.Join(home, "pmcd.log"))
+		cmd := as(runAs, caps, bin, "pmcd", "-f", "-p", freePort(t), "-s", socket, "-c", conf, "-l", filepath.Join(home, "pmcd.log"))
 		cmd.Env = append(os.Environ(), "PCP_RUN_DIR="+home, "PCP_LOG_DIR="+home, "PCP_VAR_DIR="+home, "PCP_TMP_DIR="+home)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -242,6 +243,27 @@ func TestCapabilities(t *testing.T) {
 	ofRoot := regexp.MustCompile(fmt.Sprintf(`inst \[%d or "[^"]*"\] value [1-9]`, os.Getpid()))
 	slabs := regexp.MustCompile(`(?s)mem\.slabinfo\.objects\.active.*inst \[`)
 	metrics := []string{"proc.io.rchar", "mem.slabinfo.objects.active"}
+	// Without the capability the kernel refuses. A kernel without the accounting, or a machine in which root may not have it, has no values.
+	const delays = "proc.delayacct.cpu_time"
+	hasDelays := regexp.MustCompile(`inst \[\d+ or "[^"]*"\] value `)
+	if out := values("", "0", delays); hasDelays.MatchString(out) {
+		t.Errorf("a collector with no capability has the delays of processes:\n%s", out)
+	}
+	byRoot := func() string {
+		runAs = "0"
+		defer func() { runAs = collector }()
+		return values("proc-delayacct", "0", delays)
+	}
+	switch with := values("proc-delayacct", "0", delays); {
+	case hasDelays.MatchString(with):
+		if others := values("proc-delayacct", stranger, delays); hasDelays.MatchString(others) {
+			t.Errorf("a user without rights gets the delays of processes:\n%s", others)
+		}
+	case !hasDelays.MatchString(byRoot()):
+		t.Log("this kernel has no delays of processes, even for root")
+	default:
+		t.Errorf("with the capability of proc-delayacct there are no delays:\n%s", with)
+	}
 	without := values("", "0", metrics...)
 	if ofRoot.MatchString(without) || slabs.MatchString(without) {
 		t.Errorf("a collector with no capability has metrics for root alone:\n%s", without)
