@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"os"
+
+	"github.com/go-pcp/pcp/config"
 )
 
 // A ServerConfig sets the users that a Server serves.
