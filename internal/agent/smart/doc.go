@@ -10,7 +10,12 @@
 // capacity, sectors and, of NVMe disks, model, serial number, firmware and temperatures are read
 // from /sys. Metrics that a disk does not report have no value.
 //
-// NVMe disks are asked by the kernel's ioctl for smart.nvme_info and smart.nvme_power_states and,
+// Without smartctl ATA and SCSI disks are asked by the kernel's ioctl SG_IO: identify, SMART read data and return
+// status, inquiry, log sense. That takes the capability SYS_RAWIO. SCSI disks have the attributes that their logs count.
+//
+// smart.wwid has the same metrics for disks by the identifier of their manufacturer.
+//
+// NVMe disks are asked by the kernel's ioctl for smart.nvme_info, smart.nvme_power_states, smart.nvme_error_log and,
 // without smartctl, for health and attributes. That takes the capability SYS_ADMIN and the right to
 // read the device. Only commands that change nothing are sent: identify, get log page, get features.
 package smart

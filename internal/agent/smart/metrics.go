@@ -80,6 +80,8 @@ func metrics() []column.Metric {
 		{Name: "smart.info.sector_size", Cluster: 0, Item: 5, Type: pcp.TypeString, Sem: discrete, From: blockInfo, Col: infoSector, Help: "Sizes of sectors", Long: "The size of a sector as the disk is addressed, and as it writes, such as\n512 bytes logical, 4096 bytes physical."},
 		{Name: "smart.info.rotation_rate", Cluster: 0, Item: 6, Type: pcp.TypeString, Sem: discrete, From: blockInfo, Col: infoRotation, Help: "Rotations a minute, or that it has no moving parts", Long: "Such as 7200 rpm, or Solid State Device."},
 		{Name: "smart.info.firmware_version", Cluster: 0, Item: 7, Type: pcp.TypeString, Sem: discrete, From: blockInfo, Col: infoFirmware, Help: "Version of the firmware", Long: "The version that the disk reports, in the format of its manufacturer."},
+		{Name: "smart.info.uuid", Cluster: 0, Item: 8, Type: pcp.TypeString, Sem: discrete, From: blockInfo, Col: infoUUID, Help: "WWID", Long: "The identifier that the disk has from its manufacturer, as the kernel knows it,\nwithout its kind (naa, eui, t10). Underscores are in place of blanks."},
+		{Name: "smart.info.device", Cluster: 0, Item: 9, Type: pcp.TypeString, Sem: discrete, From: blockInfo, Col: infoDevice, Help: "Name of the device", Long: "Such as sda. It can change when the system starts."},
 		{Name: "smart.nvme_attributes.critical_warning", Cluster: 255, Item: 0, Type: pcp.TypeString, Sem: instant, Units: bytes, From: blockData, Col: firstNVMe + 0, Help: "Warnings, as bits (NVMe)", Long: "A sum of 0x01 (little spare capacity), 0x02 (temperature out of range), 0x04\n(unreliable), 0x08 (can only be read) and 0x10 (its memory is not backed up)."},
 		{Name: "smart.nvme_attributes.composite_temperature", Cluster: 255, Item: 1, Type: pcp.TypeU32, Sem: instant, Units: bytes, From: blockData, Col: firstNVMe + 1, Help: "Temperature in degrees Celsius (NVMe)", Long: "The controller computes it from all of its sensors. It goes by this one when\nit slows down."},
 		{Name: "smart.nvme_attributes.available_spare", Cluster: 255, Item: 2, Type: pcp.TypeU32, Sem: instant, Units: bytes, From: blockData, Col: firstNVMe + 2, Help: "Spare capacity in percent (NVMe)", Long: "The remaining capacity for the replacement of worn blocks."},
@@ -126,5 +128,7 @@ func metrics() []column.Metric {
 			})
 		}
 	}
-	return append(table, nvmeMetrics()...)
+	table = append(table, nvmeMetrics()...)
+	table = append(table, errorMetrics()...)
+	return append(table, byWWIDMetrics(table)...)
 }

@@ -110,11 +110,10 @@ const (
 	numNVMeCols = numNVMeInfo + powerStates*numPower
 )
 
-// nvme fills a row with the data that an NVMe disk has about itself.
-func (r *reader) nvme(row int) {
-	out := r.blocks[blockNVMe]
-	disk := r.disk(out.Insts()[row])
-	r.ask(disk, func(d nvmeDisk) error {
+// fillNVMe fills a row with the data that an NVMe disk has about itself.
+func (v *view) fillNVMe(row int) {
+	out := v.nvme
+	v.r.ask(v.disk(out.Insts()[row]), func(d nvmeDisk) error {
 		var buf [identifySize]byte
 		if _, err := d.admin(nvmeCommand{opcode: nvmeIdentify, word10: identifyController}, buf[:]); err != nil {
 			return fmt.Errorf("identify: %w", err)
@@ -158,16 +157,48 @@ func (r *reader) healthOfNVMe(disk string) (log []byte) {
 
 // ask calls fn with a disk, if it is an NVMe disk. A disk that does not answer is left alone for a while.
 func (r *reader) ask(disk string, fn func(nvmeDisk) error) {
-	key := "nvme " + disk // apart from smartctl
-	if !strings.HasPrefix(disk, "nvme") || strings.Contains(disk, "/") || time.Now().Before(r.asleep[key]) {
+	if !strings.HasPrefix(disk, "nvme") || strings.Contains(disk, "/") {
 		return
 	}
-	d, err := r.open(filepath.Join(r.cfg.Root, "dev", disk))
+	r.attempt("nvme "+disk, disk, "SYS_ADMIN", func() error {
+		d, err := r.open(filepath.Join(r.cfg.Root, "dev", disk))
+		if err != nil {
+			return err
+		}
+		return errors.Join(fn(d), d.Close())
+	})
+}
+
+// askSCSI calls fn with a disk, its answer to INQUIRY, and whether it is an ATA disk, if it is a SCSI or ATA disk. A disk that does not answer is
+// left alone for a while. A disk that refuses a command has no values for it.
+func (r *reader) askSCSI(disk string, fn func(d scsiDisk, inquiry []byte, ata bool) error) {
+	if !strings.HasPrefix(disk, "sd") || strings.Contains(disk, "/") || r.openSCSI == nil {
+		return
+	}
+	r.attempt("scsi "+disk, disk, "SYS_RAWIO", func() error {
+		d, err := r.openSCSI(filepath.Join(r.cfg.Root, "dev", disk))
+		if err != nil {
+			return err
+		}
+		answer, ata, err := inquiry(d)
+		if err == nil {
+			err = fn(d, answer, ata)
+		}
+		if refused(err) || errors.Is(err, errNoDisk) {
+			err = nil
+		}
+		return errors.Join(err, d.Close())
+	})
+}
+
+// attempt calls fn, which sends commands to a disk, unless the last call failed a short time ago. key is the name of the disk, apart from that for smartctl.
+func (r *reader) attempt(key, disk, capability string, fn func() error) {
+	if time.Now().Before(r.asleep[key]) {
+		return
+	}
+	err := fn()
 	if errors.Is(err, fs.ErrNotExist) {
 		return
-	}
-	if err == nil {
-		err = errors.Join(fn(d), d.Close())
 	}
 	if err == nil {
 		delete(r.asleep, key)
@@ -183,7 +214,7 @@ func (r *reader) ask(disk string, fn func(nvmeDisk) error) {
 	}
 	r.logged[disk] = err.Error()
 	if errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("the kernel requires the capability SYS_ADMIN and access to the device: %w", err)
+		err = fmt.Errorf("the kernel requires the capability %s and access to the device: %w", capability, err)
 	}
 	r.cfg.Log.Warn("disk does not answer", "disk", disk, "err", err)
 }

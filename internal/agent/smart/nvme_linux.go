@@ -23,6 +23,15 @@ type nvmeDevice struct{ f *os.File }
 
 // openNVMe opens the device of a disk.
 func openNVMe(path string) (nvmeDisk, error) {
+	f, err := openDevice(path)
+	if err != nil {
+		return nil, err
+	}
+	return &nvmeDevice{f}, nil
+}
+
+// openDevice opens a device for commands.
+func openDevice(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -31,7 +40,7 @@ func openNVMe(path string) (nvmeDisk, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s is not a device", path)
 	}
-	return &nvmeDevice{f}, nil
+	return f, nil
 }
 
 func (d *nvmeDevice) Close() error { return d.f.Close() }

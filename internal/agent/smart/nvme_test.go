@@ -59,6 +59,7 @@ func controllerAnswer() []byte {
 	le.PutUint16(b[78:], 4)
 	le.PutUint32(b[80:], 0x10300)
 	b[260] = 0x16
+	b[262] = 2 // three entries in the log of errors
 	b[263] = 2 // three power states
 	le.PutUint16(b[266:], 358)
 	le.PutUint16(b[268:], 0)
@@ -110,12 +111,31 @@ func healthAnswer() []byte {
 	return b
 }
 
+// errorAnswer has two errors, and an entry that is not in use.
+func errorAnswer() []byte {
+	le, b := binary.LittleEndian, make([]byte, 3*errorEntrySize)
+	le.PutUint64(b, 700)
+	le.PutUint16(b[8:], 3)
+	le.PutUint16(b[10:], 0x12)
+	le.PutUint16(b[12:], 0x2<<1|1) // invalid field, with the phase bit
+	le.PutUint16(b[14:], 0x0028)
+	le.PutUint64(b[16:], 1<<40)
+	le.PutUint32(b[24:], 1)
+	second := b[2*errorEntrySize:]
+	le.PutUint64(second, 699)
+	le.PutUint16(second[8:], 0xffff)
+	le.PutUint16(second[12:], 0x281<<1)
+	le.PutUint32(second[24:], allNamespaces)
+	return b
+}
+
 func newFake() *fakeNVMe {
 	return &fakeNVMe{
 		answers: map[nvmeCommand][]byte{
 			{opcode: nvmeIdentify, word10: identifyController}:              controllerAnswer(),
 			{opcode: nvmeIdentify, namespace: 1, word10: identifyNamespace}: namespaceAnswer(),
 			healthCommand(): healthAnswer(),
+			errorCommand(3): errorAnswer(),
 		},
 		results: map[nvmeCommand]uint32{
 			{opcode: nvmeGetFeatures, word10: featurePower}:      0xffffffe1,
@@ -134,6 +154,9 @@ func fakeAgent(t *testing.T, open func(string) (nvmeDisk, error), log *bytes.Buf
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(root, "sys/block/nvme0n1/wwid"), []byte("eui.0025385b71b00ee2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	r := &reader{
 		cfg: Config{Root: root, Domain: Domain, Log: slog.New(slog.NewTextHandler(log, nil))}, asleep: make(map[string]time.Time),
 		open: func(path string) (nvmeDisk, error) {
@@ -150,14 +173,48 @@ func TestNVMe(t *testing.T) {
 	fake := newFake()
 	var log bytes.Buffer
 	a, _ := fakeAgent(t, func(string) (nvmeDisk, error) { return fake, nil }, &log)
-	got := make(map[string]string)
+	got, byWWID := make(map[string]string), make(map[string]string)
 	for name, values := range values(t, a) {
-		if len(values) != 1 || values["nvme0n1"] == "" {
-			t.Errorf("%s is %v", name, values)
+		into, disk := got, "nvme0n1"
+		name, ok := strings.CutPrefix(name, "smart.wwid.")
+		if ok {
+			into, disk = byWWID, "0025385b71b00ee2"
+		} else {
+			name = strings.TrimPrefix(name, "smart.")
+			delete(values, "sda") // which has a name only
 		}
-		got[strings.TrimPrefix(name, "smart.")] = values["nvme0n1"]
+		for inst, value := range values {
+			rest, ok := strings.CutPrefix(inst, disk)
+			if !ok {
+				t.Errorf("%s has a value for %s", name, inst)
+			}
+			into[name+rest] = value
+		}
 	}
 	want := map[string]string{
+		"info.device": `"nvme0n1"`,
+		"info.uuid":   `"0025385b71b00ee2"`,
+
+		"nvme_error_log.total":                    "2",
+		"nvme_error_log.error_count::entry_0":     "700",
+		"nvme_error_log.sqid::entry_0":            "3",
+		"nvme_error_log.cmdid::entry_0":           "18",
+		"nvme_error_log.status_field::entry_0":    "5",
+		"nvme_error_log.status_type::entry_0":     `"Generic Command Status"`,
+		"nvme_error_log.status_code::entry_0":     `"Invalid Field in Command"`,
+		"nvme_error_log.param_error_loc::entry_0": "40",
+		"nvme_error_log.lba::entry_0":             "1099511627776",
+		"nvme_error_log.nsid::entry_0":            "1",
+		"nvme_error_log.error_count::entry_1":     "699",
+		"nvme_error_log.sqid::entry_1":            "65535",
+		"nvme_error_log.cmdid::entry_1":           "0",
+		"nvme_error_log.status_field::entry_1":    "1282",
+		"nvme_error_log.status_type::entry_1":     `"Media and Data Integrity Error"`,
+		"nvme_error_log.status_code::entry_1":     `"Unrecovered Read Error"`,
+		"nvme_error_log.param_error_loc::entry_1": "0",
+		"nvme_error_log.lba::entry_1":             "0",
+		"nvme_error_log.nsid::entry_1":            "4294967295",
+
 		"health":                                       `"FAILED!"`,
 		"nvme_info.model_number":                       `"EXAMPLE SSD 970 1TB"`,
 		"nvme_info.serial_number":                      `"S4EVNF0M"`,
@@ -213,7 +270,12 @@ func TestNVMe(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
-	if fake.closed != 3 || log.Len() > 0 {
+	delete(want, "health") // has no metric there
+	if diff := cmp.Diff(want, byWWID); diff != "" {
+		t.Errorf("values by WWID (-want +got):\n%s", diff)
+	}
+	// Three kinds for each view, and three times the log: for the instances of two domains and the fetch.
+	if fake.closed != 9 || log.Len() > 0 {
 		t.Errorf("closed %d times, log %s", fake.closed, log.String())
 	}
 	// All metrics have texts.
@@ -255,8 +317,11 @@ func TestNVMeFails(t *testing.T) {
 		fake.err = test.admin
 		a, r := fakeAgent(t, func(string) (nvmeDisk, error) { return fake, test.open }, &log)
 		for range 2 {
-			if got := values(t, a); len(got) > 0 {
-				t.Errorf("%v: values %v", test, got)
+			got := values(t, a)
+			for name := range got {
+				if !strings.Contains(name, "info.device") && !strings.Contains(name, "info.uuid") {
+					t.Errorf("%v: values %v", test, got)
+				}
 			}
 		}
 		lines := strings.Count(log.String(), "\n")
@@ -302,24 +367,35 @@ func FuzzNVMe(f *testing.F) {
 	f.Add(controllerAnswer())
 	f.Add(namespaceAnswer())
 	f.Add(healthAnswer())
+	f.Add(errorAnswer())
 	f.Add(bytes.Repeat([]byte{0xff}, identifySize))
 	f.Add([]byte{1})
+	r := &reader{}
+	r.family()
+	r.blocks[blockDisks].AddNamed(0, "nvme0n1")
+	data, nvme := r.byName.data, r.byName.nvme
+	table := nvmeMetrics()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := &reader{}
-		r.family()
-		r.blocks[blockDisks].AddNamed(0, "nvme0n1")
-		data, nvme := r.blocks[blockData], r.blocks[blockNVMe]
+		data.Clear()
+		nvme.Clear()
+		r.byName.errors.Clear()
+		r.byName.totals.Clear()
 		data.Add(0)
 		nvme.Add(0)
 		parseController(b, nvme, 0)
 		parseNamespace(b, nvme, 0)
 		parseHealth(b, data, 0)
+		r.byName.entries.Begin()
+		addErrors(b, 0, "nvme0n1", &r.byName)
+		if n := r.byName.errors.Rows(); n > len(b)/errorEntrySize {
+			t.Errorf("%d errors in %d bytes", n, len(b))
+		}
 		full := make([]byte, identifySize)
 		copy(full, b)
 		parseController(full, nvme, 0)
 		parseNamespace(full, nvme, 0)
 		parseHealth(full[:healthLogSize], data, 0)
-		for _, m := range nvmeMetrics() {
+		for _, m := range table {
 			v, ok := nvme.Get(0, m.Col)
 			switch {
 			case ok && m.Type == pcp.TypeDouble:

@@ -22,6 +22,8 @@ const (
 	infoSector
 	infoRotation
 	infoFirmware
+	infoUUID
+	infoDevice
 	numInfo
 )
 

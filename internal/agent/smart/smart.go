@@ -58,7 +58,7 @@ func New(cfg Config) *column.Agent {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return newAgent(&reader{cfg: cfg, asleep: make(map[string]time.Time), open: openNVMe})
+	return newAgent(&reader{cfg: cfg, asleep: make(map[string]time.Time), open: openNVMe, openSCSI: openSCSI})
 }
 
 // newAgent returns an agent for the disks that r reads.
@@ -79,20 +79,34 @@ const (
 
 // A reader knows the disks.
 type reader struct {
-	cfg    Config
-	blocks []*column.Block
-	names  column.Names
-	asleep map[string]time.Time // disks that did not answer: end of their pause
-	open   func(device string) (nvmeDisk, error)
-	logged map[string]string // the last error of each NVMe disk
+	cfg      Config
+	blocks   []*column.Block
+	byName   view
+	byWWID   view
+	devices  map[string]string    // names of disks by WWID
+	asleep   map[string]time.Time // disks that did not answer: end of their pause
+	open     func(device string) (nvmeDisk, error)
+	openSCSI func(device string) (scsiDisk, error)
+	logged   map[string]string // the last error of each disk
 }
 
-// Blocks of the table.
+// A view has the values of disks, by the names of their devices or by their WWID.
+type view struct {
+	r                                      *reader
+	list, info, data, nvme, totals, errors *column.Block
+	names, entries                         column.Names
+	disk                                   func(inst int32) string // name of the device
+}
+
+// Blocks of the table: those of disks by name, then as many of disks by WWID.
 const (
 	blockDisks = iota
 	blockInfo
 	blockData
 	blockNVMe
+	blockTotals
+	blockErrors
+	blocksOfView
 )
 
 func (r *reader) family() column.Family {
@@ -101,34 +115,121 @@ func (r *reader) family() column.Family {
 		Serial: 0, Help: "Disks, by the names of their devices",
 		Long: "All disks that are hardware, whether or not they know about themselves. A disk\nthat does not has no values.",
 	}
-	r.blocks = column.NewBlocks(table, []column.Layout{
-		blockDisks: {InDom: disks, Lists: true},
-		blockInfo:  {Cols: numInfo, InDom: disks},
-		blockData:  {Cols: numData, InDom: disks},
-		blockNVMe:  {Cols: numNVMeCols, InDom: disks},
-	}...)
-	list := &column.Source{Name: "disks", Read: r.list, Blocks: r.blocks[:blockInfo]}
+	wwids := &column.InDom{
+		Serial: 1, Help: "Disks, by their WWID",
+		Long: "The identifier that a disk has from its manufacturer, without its kind (naa,\neui, t10). It stays when the name of the device changes. Disks without one are\nmissing.",
+	}
+	diskErrors := &column.InDom{
+		Serial: 2, Help: "Errors of NVMe disks, by the names of their devices",
+		Long: "Such as nvme0n1::entry_0, the newest error. The numbers change with each error.",
+	}
+	wwidErrors := &column.InDom{
+		Serial: 3, Help: "Errors of NVMe disks, by their WWID",
+		Long: "Such as 0025385b71b00ee2::entry_0, the newest error. The numbers change with\neach error.",
+	}
+	var layouts []column.Layout
+	for _, d := range [...][2]*column.InDom{{disks, diskErrors}, {wwids, wwidErrors}} {
+		layouts = append(layouts, []column.Layout{
+			blockDisks:  {InDom: d[0], Lists: true},
+			blockInfo:   {Cols: numInfo, InDom: d[0]},
+			blockData:   {Cols: numData, InDom: d[0]},
+			blockNVMe:   {Cols: numNVMeCols, InDom: d[0]},
+			blockTotals: {Cols: 1, InDom: d[0]},
+			blockErrors: {Cols: numError, InDom: d[1], Lists: true},
+		}...)
+	}
+	r.blocks = column.NewBlocks(table, layouts...)
+	r.byName.set(r, r.blocks[:blocksOfView])
+	r.byWWID.set(r, r.blocks[blocksOfView:])
+	r.byName.disk = func(inst int32) string { return r.byName.names.Name(inst) }
+	r.byWWID.disk = func(inst int32) string { return r.devices[r.byWWID.names.Name(inst)] }
+	list := &column.Source{Name: "disks", Read: r.list, Blocks: []*column.Block{r.byName.list}}
+	listWWID := &column.Source{Name: "wwid", Read: r.listWWID, Blocks: []*column.Block{r.byWWID.list}, After: []*column.Source{list}}
+	sources := append([]*column.Source{list, listWWID}, r.byName.sources(list)...)
+	sources = append(sources, r.byWWID.sources(listWWID)...)
+	sources = append(sources, &column.Source{
+		Name: "NVMe log of errors", Read: r.readErrors, After: []*column.Source{list, listWWID},
+		Blocks: []*column.Block{r.byName.totals, r.byName.errors, r.byWWID.totals, r.byWWID.errors},
+	})
+	return column.Family{Name: "smart", Metrics: table, Sources: sources}
+}
+
+func (v *view) set(r *reader, blocks []*column.Block) {
+	v.r = r
+	v.list, v.info, v.data = blocks[blockDisks], blocks[blockInfo], blocks[blockData]
+	v.nvme, v.totals, v.errors = blocks[blockNVMe], blocks[blockTotals], blocks[blockErrors]
+}
+
+// sources returns the sources that fill the rows of the disks of list.
+func (v *view) sources(list *column.Source) []*column.Source {
 	after := []*column.Source{list}
-	return column.Family{Name: "smart", Metrics: table, Sources: []*column.Source{
-		list,
-		{Name: "smartctl -Hi", Row: r.info, Blocks: r.blocks[blockInfo:blockData], After: after},
-		{Name: "smartctl -A", Row: r.data, Blocks: r.blocks[blockData:blockNVMe], After: after},
-		{Name: "NVMe identify", Row: r.nvme, Blocks: r.blocks[blockNVMe:], After: after},
-	}}
+	return []*column.Source{
+		{Name: "smartctl -Hi", Row: v.fillInfo, Blocks: []*column.Block{v.info}, After: after},
+		{Name: "smartctl -A", Row: v.fillData, Blocks: []*column.Block{v.data}, After: after},
+		{Name: "NVMe identify", Row: v.fillNVMe, Blocks: []*column.Block{v.nvme}, After: after},
+	}
 }
 
 // list finds the disks.
 func (r *reader) list() error {
-	out := r.blocks[blockDisks]
-	out.Clear()
-	r.names.Begin()
+	v := &r.byName
+	v.list.Clear()
+	v.names.Begin()
 	names, err := r.disks()
 	for _, name := range names {
-		if inst, kept := r.names.ID([]byte(name)); r.names.First(inst) {
-			out.AddNamed(inst, kept)
+		if inst, kept := v.names.ID([]byte(name)); v.names.First(inst) {
+			v.list.AddNamed(inst, kept)
 		}
 	}
 	return err
+}
+
+// listWWID finds the identifiers of the disks. Of two disks with the same one, as two paths to a disk, the first counts.
+func (r *reader) listWWID() error {
+	v := &r.byWWID
+	v.list.Clear()
+	v.names.Begin()
+	r.devices = make(map[string]string)
+	for _, disk := range r.byName.list.Names() {
+		wwid := r.wwid(disk)
+		if wwid == "" {
+			continue
+		}
+		if inst, kept := v.names.ID([]byte(wwid)); v.names.First(inst) {
+			v.list.AddNamed(inst, kept)
+			r.devices[kept] = disk
+		}
+	}
+	return nil
+}
+
+// maxWWID is the maximum length of an identifier.
+const maxWWID = 255
+
+// wwid returns the identifier of a disk, "" if the kernel does not know it.
+func (r *reader) wwid(disk string) string {
+	for _, file := range [...]string{"device/wwid", "wwid"} {
+		b, err := procfs.ReadOnce(r.sys(disk, file))
+		if err == nil {
+			return parseWWID(b)
+		}
+	}
+	return ""
+}
+
+// parseWWID removes the kind of an identifier, and replaces blanks, which the names of instances cannot have.
+func parseWWID(b []byte) string {
+	for _, kind := range [...]string{"t10.", "eui.", "naa."} {
+		if rest, ok := bytes.CutPrefix(b, []byte(kind)); ok {
+			b = rest
+			break
+		}
+	}
+	s := strings.Join(strings.Fields(strings.TrimRight(string(b), "\x00\n")), "_")
+	if len(s) > maxWWID || strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' }) {
+		return ""
+	}
+	return s
 }
 
 // disks returns the names of the disks: block devices that are hardware, except floppies
@@ -227,37 +328,54 @@ func (l *limited) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (r *reader) info(row int) {
-	out := r.blocks[blockInfo]
-	disk := r.disk(out.Insts()[row])
+func (v *view) fillInfo(row int) {
+	r, out := v.r, v.info
+	disk := v.disk(out.Insts()[row])
+	out.SetText(row, infoDevice, disk)
+	if wwid := r.wwid(disk); wwid != "" {
+		out.SetText(row, infoUUID, wwid)
+	}
 	if r.installed() {
 		parseInfo(r.smartctl("-Hi", disk), out, row)
-	} else {
-		r.infoOfKernel(disk, out, row)
-		if log := r.healthOfNVMe(disk); log != nil {
-			health := "PASSED"
-			if log[0] != 0 { // a warning
-				health = "FAILED!"
-			}
-			out.SetText(row, infoHealth, health)
-		}
+		return
 	}
+	r.infoOfKernel(disk, out, row)
+	if log := r.healthOfNVMe(disk); log != nil {
+		health := "PASSED"
+		if log[0] != 0 { // a warning
+			health = "FAILED!"
+		}
+		out.SetText(row, infoHealth, health)
+	}
+	r.askSCSI(disk, func(d scsiDisk, answer []byte, ata bool) error {
+		if ata {
+			return infoOfATA(d, out, row)
+		}
+		infoOfSCSI(d, answer, out, row)
+		return nil
+	})
 }
 
-func (r *reader) data(row int) {
-	out := r.blocks[blockData]
-	disk := r.disk(out.Insts()[row])
+func (v *view) fillData(row int) {
+	r, out := v.r, v.data
+	disk := v.disk(out.Insts()[row])
 	switch nvme := strings.HasPrefix(disk, "nvme"); {
 	case !r.installed():
 		if nvme {
 			r.temperatures(disk, out.Row(row))
 			parseHealth(r.healthOfNVMe(disk), out, row)
+			return
 		}
+		r.askSCSI(disk, func(d scsiDisk, _ []byte, ata bool) error {
+			if ata {
+				return dataOfATA(d, out.Row(row))
+			}
+			dataOfSCSI(d, out.Row(row))
+			return nil
+		})
 	case nvme:
 		parseNVMe(r.smartctl("-A", disk), out, row)
 	default:
 		parseATA(r.smartctl("-A", disk), out.Row(row))
 	}
 }
-
-func (r *reader) disk(inst int32) string { return r.names.Name(inst) }
