@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/importer"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/unitname"
 	"github.com/go-pcp/pcp/openmetrics"
 )
 
@@ -50,8 +51,8 @@ such.
 
 All metrics are of type DOUBLE. Counters, and the _bucket, _count and _sum of histograms and
 summaries are counters, others are instantaneous; a metric without # TYPE is a counter if its name
-ends in _total. The units are those of # UNIT, or of a name that ends in _seconds or _bytes, also
-before _total or _sum.`,
+ends in _total. The units are those of # UNIT, or of the last word of a name before _total or _sum,
+such as seconds, milliseconds, bytes, celsius or watts.`,
 	Examples: []cli.Example{
 		{Line: "curl -s localhost:9100/metrics >node.prom && pcp import prometheus node.prom node", Text: "record a node exporter once"},
 		{Line: "pcp import prometheus node-*.prom node", Text: "import files saved at several times"},
@@ -375,23 +376,24 @@ func (p *prometheus) describe(name string) (pcp.Desc, string) {
 		return d, f.help
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(name, suffix), "_total")
-	switch unit := f.unit; {
-	case unit == "seconds" || strings.HasSuffix(base, "_seconds"):
-		d.Units = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeSec}
-	case unit == "bytes" || strings.HasSuffix(base, "_bytes"):
-		d.Units = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceByte}
-	case unit == "celsius" || strings.HasSuffix(base, "_celsius"):
-		d.Units.Extra = pcp.Celsius
-	case unit == "volts" || strings.HasSuffix(base, "_volts"):
-		d.Units.Extra = pcp.Volt
-	case unit == "amperes" || strings.HasSuffix(base, "_amperes"):
-		d.Units.Extra = pcp.Ampere
-	case unit == "watts" || strings.HasSuffix(base, "_watts"):
-		d.Units.Extra = pcp.Watt
-	case d.Sem == pcp.SemCounter && suffix != "_sum":
+	if u, ok := unitsOf(f.unit, base); ok {
+		d.Units = u
+	} else if d.Sem == pcp.SemCounter && suffix != "_sum" {
 		d.Units = counts
 	}
 	return d, f.help
+}
+
+// unitsOf returns the units of a comment UNIT, or of the last word of a name without suffix, unless it is a rate.
+func unitsOf(unit, name string) (u pcp.Units, ok bool) {
+	if u, ok = unitname.FromWord(unit); ok {
+		return u, true
+	}
+	i := strings.LastIndexByte(name, '_')
+	if i < 0 || strings.HasSuffix(name[:i], "_per") {
+		return pcp.Units{}, false
+	}
+	return unitname.FromWord(name[i+1:])
 }
 
 // write makes the archive.
