@@ -137,7 +137,8 @@ type GroupMetric struct {
 	Instance string // external name; "" of a metric that has no instances
 	// Scale is "" for the value as it is, counters as a rate each second; "rate"
 	// and "instant" for one or the other of any metric; or units, as
-	// pcp.ParseUnits reads them, of the metric's dimension or of its rate.
+	// pcp.ParseUnits reads them, of the metric's dimension or of its rate. A rate of
+	// temperatures must be in the metric's own degrees.
 	Scale string
 	Type  pcp.Type // of the values: a numeric type or pcp.TypeString
 }
@@ -297,6 +298,13 @@ func newConversion(desc pcp.Desc, want GroupMetric) (conversion, error) {
 		}
 		m.units.DimTime++
 		m.rate = true
+		if !sameExtra {
+			return m, pcp.ErrConv
+		}
+		// A rate of degrees Celsius has no value in degrees Fahrenheit: the zero of one is not that of the other.
+		if zero, err := pcp.ConvScale(pcp.DoubleValue(0), from, m.units); err != nil || zero.Double() != 0 {
+			return m, pcp.ErrConv
+		}
 		return m, nil
 	}
 	return m, pcp.ErrConv

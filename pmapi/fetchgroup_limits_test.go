@@ -72,3 +72,34 @@ func TestScaledDegrees(t *testing.T) {
 		}
 	}
 }
+
+// TestScaledRatesOfExtra converts rates of extra units. If their zeros differ, as those of degrees, that fails at once and not with the first value.
+func TestScaledRatesOfExtra(t *testing.T) {
+	f := func(units pcp.Units, scale string, d, want float64) {
+		t.Helper()
+		m, err := newConversion(pcp.Desc{Type: pcp.TypeDouble, Sem: pcp.SemCounter, Units: units}, GroupMetric{Scale: scale, Type: pcp.TypeDouble})
+		if math.IsNaN(want) {
+			if pcp.Code(err) != pcp.ErrConv {
+				t.Errorf("%v as %q: %v", units, scale, err)
+			}
+			return
+		}
+		if err != nil {
+			t.Errorf("%v as %q: %v", units, scale, err)
+		} else if v, err := m.scaled(d); err != nil || math.Abs(v.Double()-want) > 1e-9*want {
+			t.Errorf("%g %v = %v %s (%v), want %v", d, units, v.Double(), scale, err, want)
+		}
+	}
+	timed := func(e pcp.Extra) pcp.Units { return pcp.Units{Extra: e, DimTime: 1, ScaleTime: pcp.TimeSec} }
+	none := math.NaN()
+	f(timed(pcp.Kilowatt), "power (W)", 2, 2000)
+	f(timed(pcp.Celsius), "temperature (C)", 2, 2)
+	f(timed(pcp.Celsius), "temperature (F)", 2, none)
+	f(timed(pcp.Kelvin), "temperature (C)", 2, none)
+	f(timed(pcp.Fahrenheit), "temperature (K)", 2, none)
+	f(timed(pcp.Watt), "temperature (C)", 2, none)
+	f(timed(0), "temperature (C)", 2, none)
+	f(pcp.Units{Extra: pcp.Celsius}, "temperature (C) / sec", 2, 2)
+	f(pcp.Units{Extra: pcp.Celsius}, "temperature (F) / sec", 2, none)
+	f(pcp.Units{Extra: pcp.Milliwatt}, "power (W) / sec", 2000, 2)
+}
