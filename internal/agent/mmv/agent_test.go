@@ -748,6 +748,8 @@ func TestAllocs(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add(sample(f, file.Options{Cluster: 3}))
 	f.Add(sample(f, file.Options{NoPrefix: true, Sentinel: true}))
+	f.Add(parfait(file.Version2).file(0))
+	f.Add(hornet().file(0))
 	dir := f.TempDir()
 	a := newAgent(f, mmv.Config{Dirs: []string{dir}})
 	f.Fuzz(func(t *testing.T, b []byte) {

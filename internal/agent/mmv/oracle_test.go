@@ -335,6 +335,41 @@ v.lookup_set("temperature", "", -40)
 	}
 }
 
+// TestOraclePerl compares the metrics served for a file of PCP::MMV.
+func TestOraclePerl(t *testing.T) {
+	s := startSides(t)
+	if out, err := exec.Command("perl", "-MPCP::MMV", "-e", "1").CombinedOutput(); err != nil {
+		oracle.Missing(t, "perl has no module PCP::MMV: "+strings.TrimSpace(string(out)))
+	}
+	cmd := exec.Command("perl", "-e", `
+use strict;
+use PCP::MMV;
+my @indoms = ([1, [0 => 'zero', 7 => 'the seven'], 'short', 'long']);
+my @metrics = (
+	['requests.done', 1, MMV_TYPE_U64, 1, mmv_units(0,0,1,0,0,MMV_COUNT_ONE), MMV_SEM_COUNTER, 'about requests', 'All of them.'],
+	['requests.size', 2, MMV_TYPE_DOUBLE, 1, mmv_units(1,0,0,MMV_SPACE_KBYTE,0,0), MMV_SEM_INSTANT, '', ''],
+	['state', 3, MMV_TYPE_STRING, MMV_INDOM_NULL, mmv_units(0,0,0,0,0,0), MMV_SEM_INSTANT, 'state', ''],
+	['temperature', 4, MMV_TYPE_I32, MMV_INDOM_NULL, mmv_units(0,0,0,0,0,0), MMV_SEM_DISCRETE, '', ''],
+);
+my $h = mmv_stats_init('perl', 43, 0, \@metrics, \@indoms);
+die "mmv_stats_init failed\n" unless defined $h;
+mmv_stats_add($h, 'requests.done', 'the seven', 12);
+mmv_stats_set($h, 'requests.size', 'zero', 1.25);
+mmv_stats_set_string($h, 'state', '', 'running');
+mmv_stats_set($h, 'temperature', '', -40);
+`)
+	cmd.Env = append(append(oracle.Env(), s.real.Env...), "PCP_TMP_DIR="+filepath.Dir(s.dir), "PERL5LIB="+os.Getenv("PERL5LIB"))
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("perl: %v\n%s", err, out)
+	}
+	text := s.compare(t)
+	for _, part := range []string{"mmv.perl.requests.done PMID: 70.43.1 [about requests]", `inst [7 or "the seven"] value 12`, `inst [0 or "zero"] value 1.25`, `value "running"`, "value -40"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing:\n%s", part, text)
+		}
+	}
+}
+
 // TestOraclePMLogger records a file that changes, and replays it.
 func TestOraclePMLogger(t *testing.T) {
 	s := startSides(t)
