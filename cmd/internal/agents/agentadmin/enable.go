@@ -151,6 +151,9 @@ func runEnable(ctx context.Context, env *cli.Env) int {
 		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	fmt.Fprintf(env.Stdout, "%s: agent %s is enabled, with domain %d\n", e.path, spec.Name, spec.Domain)
+	if spec.Name == "mmv" {
+		makeMMVDir(env)
+	}
 	return e.tell(env)
 }
 

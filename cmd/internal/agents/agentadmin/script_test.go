@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -86,7 +87,11 @@ func TestScripts(t *testing.T) {
 			"mode": func(ts *testscript.TestScript, neg bool, args []string) {
 				st, err := os.Stat(ts.MkAbs(args[0]))
 				ts.Check(err)
-				if got := fmt.Sprintf("%o", st.Mode().Perm()); (got == args[1]) == neg {
+				perm := uint32(st.Mode().Perm())
+				if st.Mode()&fs.ModeSticky != 0 {
+					perm |= 0o1000
+				}
+				if got := fmt.Sprintf("%o", perm); (got == args[1]) == neg {
 					ts.Fatalf("mode of %s is %s", args[0], got)
 				}
 			},
