@@ -176,18 +176,22 @@ func (r *reader) askSCSI(disk string, fn func(d scsiDisk, inquiry []byte, ata bo
 		return
 	}
 	r.attempt("scsi "+disk, disk, "SYS_RAWIO", func() error {
-		d, err := r.openSCSI(filepath.Join(r.cfg.Root, "dev", disk))
+		dev, err := r.openSCSI(filepath.Join(r.cfg.Root, "dev", disk))
 		if err != nil {
 			return err
 		}
+		d := &patientDisk{scsiDisk: dev}
 		answer, ata, err := inquiry(d)
 		if err == nil {
 			err = fn(d, answer, ata)
 		}
-		if refused(err) || errors.Is(err, errNoDisk) {
+		switch {
+		case d.err != nil:
+			err = d.err
+		case refused(err) || errors.Is(err, errNoDisk):
 			err = nil
 		}
-		return errors.Join(err, d.Close())
+		return errors.Join(err, dev.Close())
 	})
 }
 

@@ -20,6 +20,23 @@ type scsiDisk interface {
 	Close() error
 }
 
+// A patientDisk waits for one command of a disk that does not answer, and sends no more.
+type patientDisk struct {
+	scsiDisk
+	err error // of a command that the disk has not answered
+}
+
+func (d *patientDisk) command(cdb, buf []byte) (n int, sense []byte, err error) {
+	if d.err != nil {
+		return 0, nil, d.err
+	}
+	n, sense, err = d.scsiDisk.command(cdb, buf)
+	if err != nil && !refused(err) {
+		d.err = err
+	}
+	return n, sense, err
+}
+
 // Commands and their pages (SPC, SBC).
 const (
 	scsiInquiry  = 0x12

@@ -23,14 +23,15 @@ import (
 type fakeSCSI struct {
 	answers map[string][]byte // by command
 	senses  map[string][]byte // of commands that have data in their sense
-	err     error             // of all commands
+	err     error             // of all commands, or those of a kind
+	only    byte              // the kind, 0 for all
 	asked   []string
 	open    int
 }
 
 func (f *fakeSCSI) command(cdb, buf []byte) (int, []byte, error) {
 	f.asked = append(f.asked, string(cdb))
-	if f.err != nil {
+	if f.err != nil && (f.only == 0 || f.only == cdb[0]) {
 		return 0, nil, f.err
 	}
 	if sense, ok := f.senses[string(cdb)]; ok {
@@ -359,6 +360,23 @@ func TestSCSIFails(t *testing.T) {
 		if got := ofDisk(t, a, "sda"); got["health"] != `"PASSED"` {
 			t.Errorf("once it answers, values are %v", got)
 		}
+	}
+	// A disk that hangs is sent one command more.
+	var log bytes.Buffer
+	disk := newSAS()
+	disk.err, disk.only = errors.New("no answer"), scsiLogSense
+	a, _ := scsiAgent(t, map[string]*fakeSCSI{"sda": disk}, &log)
+	for range 2 {
+		ofDisk(t, a, "sda")
+	}
+	logs := 0
+	for _, asked := range disk.asked {
+		if asked[0] == scsiLogSense {
+			logs++
+		}
+	}
+	if logs != 1 || disk.open != 0 || strings.Count(log.String(), "\n") != 1 {
+		t.Errorf("%d requests for logs, open %d times, log %q", logs, disk.open, log.String())
 	}
 	if _, err := openSCSI(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a device that is not there: %v", err)
