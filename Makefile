@@ -18,7 +18,7 @@ NESTED  := cmd/bench/mmv cmd/bench/openmetrics $(BRIDGES) cmd/internal/web/build
 # The modules of our own tools, which do not require the library.
 TOOLS   := tools tools/kube
 
-.PHONY: release release-verify release-check help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
+.PHONY: release release-verify release-check help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench bench-compare qa metrics page oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -108,8 +108,11 @@ test-long: oracle chroot-all modules build    ## the full forms: all damages, SO
 test-busy:          ## the unit tests, 20 times and 5 with the race detector, beside LOAD=16 busy programs; hours
 	scripts/test-busy
 
-bench: build        ## side by side with the C tools where they are installed
+bench: build bench-compare    ## side by side with the C tools where they are installed
 	cmd/bench/run
+
+bench-compare: build    ## [BASE=commit]: C, that commit, this one and the floor in turn; ARGS='-only ^trip -pin 0 -out FILE'
+	cmd/bench/run compare $(if $(BASE),-base '$(BASE)') $(ARGS)
 
 soak:               ## 500 clients for ten minutes while agents hang, crash and babble
 	PCP_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=60m ./cmd/internal/interop/soak

@@ -27,6 +27,30 @@ func main() {
 		}
 		return
 	}
+	if path := os.Getenv(replayEnv); path != "" {
+		fmt.Fprintln(os.Stderr, "bench:", replayMain(path))
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := dispatch(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// dispatch runs a command, or, without one, the side by side measurements of many clients.
+func dispatch(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "compare":
+			return compareMain(ctx, args[1:])
+		case "table":
+			return tableMain(args[1:])
+		case "write":
+			return writeMain(args[1:])
+		}
+	}
 	var b bench
 	flag.StringVar(&b.pcp, "pcp", "bin/pcp", "our binary")
 	flag.StringVar(&b.links, "links", "bin/links", "the folder of links to it")
@@ -35,16 +59,14 @@ func main() {
 	flag.BoolVar(&b.full, "full", false, "rules.archive over 100,000 records")
 	only := flag.String("only", "", "regular expression that selects workloads by their label")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	if flag.NArg() > 0 {
+		return fmt.Errorf("%q is not a command: there are compare, table and write", flag.Arg(0))
+	}
 	var err error
-	if b.only, err = regexp.Compile(*only); err == nil {
-		err = b.run(ctx)
+	if b.only, err = regexp.Compile(*only); err != nil {
+		return err
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	return b.run(ctx)
 }
 
 type bench struct {
@@ -77,7 +99,7 @@ func (b *bench) run(ctx context.Context) error {
 	defer b.ours.stop()
 
 	for _, part := range []func(context.Context) error{
-		b.loads, b.samples, b.eightAgents, b.slowAgent, b.heavyFetches, b.processes, b.recorders, b.connections, b.mappedValues, b.traced, b.webServers, b.bursts, b.fullFetch, b.memory, b.toolStart, b.commandStarts, b.reports, b.top, b.derivedMetrics, b.rules, b.collectorStart,
+		b.loads, b.samples, b.eightAgents, b.slowAgent, b.heavyFetches, b.processes, b.recorders, b.connections, b.mappedValues, b.traced, b.webServers, b.bursts, b.fullFetch, b.memory, b.top, b.derivedMetrics, b.rules, b.collectorStart,
 	} {
 		if err := part(ctx); err != nil {
 			return err

@@ -27,29 +27,33 @@ type pair struct {
 func (b *bench) startPair(ctx context.Context, name string, realLines, ourLines []string) (*pair, error) {
 	root := filepath.Dir(b.ours.dir)
 	p := new(pair)
-	start := func(s *server, binary string, lines []string) error {
-		s.dir = filepath.Join(root, name+"-"+s.name)
-		s.command = func(ctx context.Context, dir string) (*exec.Cmd, string, string, error) {
-			return pairCommand(ctx, binary, dir, lines)
-		}
-		if err := os.MkdirAll(s.dir, 0o755); err != nil {
-			return err
-		}
-		_, err := s.start(ctx)
-		return err
-	}
+	var err error
 	if b.real != nil {
-		p.real = &server{name: "C"}
-		if err := start(p.real, realPMCD, realLines); err != nil {
+		if p.real, err = startCollector(ctx, "C", realPMCD, filepath.Join(root, name+"-C"), realLines); err != nil {
 			return nil, err
 		}
 	}
-	p.ours = &server{name: "ours"}
-	if err := start(p.ours, filepath.Join(b.links, "pmcd"), ourLines); err != nil {
-		p.stop()
+	if p.ours, err = startCollector(ctx, "ours", filepath.Join(b.links, "pmcd"), filepath.Join(root, name+"-ours"), ourLines); err != nil {
+		if p.real != nil {
+			p.real.stop()
+		}
 		return nil, err
 	}
 	return p, nil
+}
+
+// startCollector starts a collector in a folder, with the lines of its pmcd.conf.
+func startCollector(ctx context.Context, name, binary, dir string, lines []string) (*server, error) {
+	s := &server{name: name, dir: dir, command: func(ctx context.Context, dir string) (*exec.Cmd, string, string, error) {
+		return pairCommand(ctx, binary, dir, lines)
+	}}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return nil, err
+	}
+	if _, err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (p *pair) stop() {
@@ -90,7 +94,7 @@ func pairCommand(ctx context.Context, binary, dir string, lines []string) (*exec
 	// Agents may take long for all metrics of many processes.
 	args := []string{"-A", "-f", "-t", "60", "-i", "127.0.0.1", "-p", port, "-s", sock, "-c", confFile, "-l", filepath.Join(dir, "log", "pmcd", "pmcd.log")}
 	if binary == realPMCD {
-		args = append(args, "-U", "root", "-Q")
+		args = append(args, "-U", "root")
 	}
 	if names := filepath.Join(dir, "pmns"); conf != "" {
 		args = append(args, "-n", names)

@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/bench/harness"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -344,6 +344,7 @@ func together(s *server, ids []pcp.PMID, clients int, length time.Duration) (rea
 type floor struct {
 	files []string
 	keep  bool
+	whole bool // read to the end: most files of processes are read in one piece
 	fds   map[string]int
 	buf   []byte
 	names []string
@@ -359,20 +360,23 @@ func (f *floor) name() string {
 // readFor reads again and again, three times at least, on one thread, and returns its
 // processor time.
 func (f *floor) readFor(length time.Duration) (reading, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	f.buf, f.fds = make([]byte, 1<<20), make(map[string]int)
 	if err := f.readAll(); err != nil {
 		return reading{}, err
 	}
-	before, begin, times := threadTime(), time.Now(), 0
-	for time.Since(begin) < length || times < 3 {
-		if err := f.readAll(); err != nil {
-			return reading{}, err
+	times := time.Duration(0)
+	sample, err := harness.OnThread(func() error {
+		for begin := time.Now(); time.Since(begin) < length || times < 3; times++ {
+			if err := f.readAll(); err != nil {
+				return err
+			}
 		}
-		times++
+		return nil
+	})
+	if err != nil {
+		return reading{}, err
 	}
-	return reading{(threadTime() - before) / time.Duration(times), time.Since(begin) / time.Duration(times)}, nil
+	return reading{sample.CPU / times, sample.Wall / times}, nil
 }
 
 // readAll lists the processes and reads the files of each.
@@ -434,7 +438,7 @@ func (f *floor) read(path, file string) error {
 	}
 	for off := int64(0); ; {
 		n, err := unix.Pread(fd, f.buf, off)
-		if n <= 0 || err != nil || file != "maps" { // other files are read in one piece
+		if n <= 0 || err != nil || !f.whole && file != "maps" {
 			return nil
 		}
 		off += int64(n)
@@ -520,13 +524,4 @@ func sleepers(ctx context.Context, n int) (stop func(), err error) {
 		return nil, err
 	}
 	return stop, nil
-}
-
-// threadTime is the processor time of this thread.
-func threadTime() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -224,18 +224,26 @@ func freePort() (string, error) {
 
 // machine describes the machine that bench runs on.
 func machine() string {
+	return fmt.Sprintf("%d × %s, Linux %s, %s", runtime.NumCPU(), processor(), kernel(), runtime.Version())
+}
+
+// kernel returns the version of the kernel.
+func kernel() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
-		return runtime.GOOS
+		return "unknown"
 	}
-	model := "unknown processor"
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+// processor returns the name of the processor.
+func processor() string {
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(b)) {
 			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
-				model = strings.TrimSpace(v)
-				break
+				return strings.TrimSpace(v)
 			}
 		}
 	}
-	return fmt.Sprintf("%d × %s, Linux %s, %s", runtime.NumCPU(), model, unix.ByteSliceToString(u.Release[:]), runtime.Version())
+	return "unknown processor"
 }

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/bench/harness"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
 	"github.com/go-pcp/pcp/pmapi"
@@ -83,33 +84,45 @@ func (w *webServer) alive() bool {
 
 // startWeb starts a web server over our collector.
 func (b *bench) startWeb(ctx context.Context, real bool) (*webServer, error) {
+	if real {
+		return startProxy(ctx, b.ours.dir, "C", realPMProxy)
+	}
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	w := &webServer{name: "ours", addr: net.JoinHostPort("127.0.0.1", port)}
-	dir, err := os.MkdirTemp(b.ours.dir, "web")
+	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	if real {
-		w.name = "C"
-		conf := filepath.Join(dir, "pmproxy.conf")
-		text := "[pmproxy]\nredis.enabled = false\nsecure.enabled = false\n[redis]\nenabled = false\n[discover]\nenabled = false\n"
-		if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
-			return nil, err
-		}
-		w.cmd = exec.CommandContext(ctx, realPMProxy, "-f", "-A", "-U", "root", "-c", conf, "-i", "127.0.0.1", "-p", port,
-			"-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "log"), "-x", filepath.Join(dir, "fatal"))
-	} else {
-		exe, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		w.cmd = exec.CommandContext(ctx, exe)
-		w.cmd.Env = append(os.Environ(), webEnv+"="+b.ours.tcp, webAddrEnv+"="+w.addr)
+	w := &webServer{name: "ours", addr: net.JoinHostPort("127.0.0.1", port), cmd: exec.CommandContext(ctx, exe)}
+	w.cmd.Env = append(os.Environ(), webEnv+"="+b.ours.tcp, webAddrEnv+"="+w.addr)
+	return w.start()
+}
+
+// startProxy starts the program pmproxy of a side, with its files in a new folder below dir.
+func startProxy(ctx context.Context, dir, name, program string) (*webServer, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
 	}
+	if dir, err = os.MkdirTemp(dir, "web"); err != nil {
+		return nil, err
+	}
+	conf := filepath.Join(dir, "pmproxy.conf")
+	text := "[pmproxy]\nredis.enabled = false\nsecure.enabled = false\n[redis]\nenabled = false\n[discover]\nenabled = false\n"
+	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
+		return nil, err
+	}
+	w := &webServer{name: name, addr: net.JoinHostPort("127.0.0.1", port)}
+	w.cmd = exec.CommandContext(ctx, program, "-f", "-A", "-U", "root", "-c", conf, "-i", "127.0.0.1", "-p", port,
+		"-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "log"), "-x", filepath.Join(dir, "fatal"))
 	w.cmd.Dir = dir
+	return w.start()
+}
+
+// start starts the server and waits until it answers.
+func (w *webServer) start() (*webServer, error) {
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := w.cmd.Start(); err != nil {
 		return nil, err
@@ -155,27 +168,7 @@ func (b *bench) webServers(ctx context.Context) error {
 			w.stop()
 		}
 	}
-	if err := b.webForwards(ctx); err != nil {
-		return err
-	}
-	if !b.wants("web.scrape") {
-		return nil
-	}
-	fmt.Printf("\n%-16s %6s %10s %12s %10s\n", "web", "side", "bytes", "CPU/scrape", "median")
-	for _, real := range []bool{true, false} {
-		if real && b.real == nil {
-			continue
-		}
-		w, err := b.startWeb(ctx, real)
-		if err != nil {
-			return err
-		}
-		if err := webScrape(w, b.ours.tcp); err != nil {
-			fmt.Printf("%-16s %6s %v\n", "web.scrape", w.name, err)
-		}
-		w.stop()
-	}
-	return nil
+	return b.webForwards(ctx)
 }
 
 // webForwards measures clients of the collector that connect through a proxy.
@@ -256,49 +249,74 @@ func forwardLoad(ctx context.Context, spec string, clients int, d time.Duration)
 	return m
 }
 
-// webScrape gets all metrics some times, the first of them not measured: uncompressed, and from
-// ours compressed too, which the real one never does.
-func webScrape(w *webServer, host string) error {
-	if err := webScrapeBy(w, host, "web.scrape", false); err != nil || w.name != "ours" {
-		return err
+// scrapes measures /metrics of everything: all web servers ask one collector of ours. A client that accepts compressed
+// answers gets them from ours.
+func (c *compare) scrapes(compressed bool) opener {
+	return func(ctx context.Context) ([]harness.Side, string, func(), error) {
+		collector, err := c.all(ctx)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		var list []harness.Side
+		var servers []*webServer
+		stop := func() {
+			for _, w := range servers {
+				w.stop()
+			}
+		}
+		for _, side := range sides() {
+			path, err := c.tool(side, "pmproxy")
+			if err != nil {
+				stop()
+				return nil, "", nil, err
+			}
+			if path == "" {
+				continue
+			}
+			w, err := startProxy(ctx, c.dir, side, path)
+			if err != nil {
+				stop()
+				return nil, "", nil, err
+			}
+			servers = append(servers, w)
+			pids := func() []int { return family(w.cmd.Process.Pid) }
+			list = append(list, harness.Side{Name: side, Measure: c.repeat(pids, func(ctx context.Context) error {
+				return scrape(ctx, w.addr, collector.tcp, compressed)
+			})})
+		}
+		now := servers[len(servers)-1]
+		floor, err := c.replay(ctx, now.addr, func(addr string) error {
+			return scrape(ctx, addr, collector.tcp, compressed)
+		})
+		if err != nil {
+			stop()
+			return nil, "", nil, err
+		}
+		list = append(list, harness.Side{Name: harness.Floor, Measure: c.repeat(floor.pids, func(ctx context.Context) error {
+			return scrape(ctx, floor.tcp, collector.tcp, compressed)
+		})})
+		return list, "", func() { stop(); floor.stop() }, nil
 	}
-	return webScrapeBy(w, host, "web.scrape.gzip", true)
 }
 
-func webScrapeBy(w *webServer, host, label string, compressed bool) error {
-	client := http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{DisableCompression: !compressed}}
-	defer client.CloseIdleConnections()
-	get := func() (int64, time.Duration, error) {
-		begin := time.Now()
-		resp, err := client.Get("http://" + w.addr + "/metrics?hostspec=" + host)
-		if err != nil {
-			return 0, 0, err
-		}
-		defer resp.Body.Close()
-		n, err := io.Copy(io.Discard, resp.Body)
-		if err == nil && resp.StatusCode != http.StatusOK {
-			err = errors.New(resp.Status)
-		}
-		return n, time.Since(begin), err
-	}
-	if _, _, err := get(); err != nil {
+// scrape gets all metrics once.
+func scrape(ctx context.Context, addr, host string, compressed bool) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics?hostspec="+host, nil)
+	if err != nil {
 		return err
 	}
-	const times = 10
-	var size int64
-	var all []time.Duration
-	before := cpuTime([]int{w.cmd.Process.Pid})
-	for range times {
-		n, d, err := get()
-		if err != nil {
-			return err
-		}
-		size, all = n, append(all, d)
+	client := http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{DisableCompression: !compressed}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
 	}
-	cpu := cpuTime([]int{w.cmd.Process.Pid}) - before
-	slices.Sort(all)
-	fmt.Printf("%-16s %6s %10d %12s %10s\n", label, w.name, size, short(cpu/times), short(all[times/2]))
-	return nil
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
 }
 
 // webMeasured is the result for many clients.

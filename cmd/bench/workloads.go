@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -309,43 +307,6 @@ func (b *bench) memory(context.Context) error {
 	for _, s := range b.sides() {
 		rss, pss := memory(s.pids())
 		fmt.Printf("%-12s %9s %10d %7.1fMiB %7.1fMiB\n", "resident", s.name, len(s.pids()), float64(rss)/1024, float64(pss)/1024)
-	}
-	return nil
-}
-
-// toolStart measures pminfo from start to end, each tool against its own side's collector.
-func (b *bench) toolStart(ctx context.Context) error {
-	if !b.wants("pminfo") {
-		return nil
-	}
-	fmt.Printf("\n%-12s %9s %10s %10s %7s\n", "pminfo -f", "tool", "median", "p95", "ratio")
-	tools := map[*server]string{b.ours: filepath.Join(b.links, "pminfo")}
-	if b.real != nil {
-		tools[b.real] = "/usr/bin/pminfo"
-	}
-	times := map[*server][]time.Duration{}
-	for range b.runs {
-		for _, s := range b.sides() { // in turn, so that a busy moment meets both
-			cmd := exec.CommandContext(ctx, tools[s], "-h", "unix:"+b.ours.sock, "-f", "kernel.all.load")
-			cmd.Env = append(os.Environ(), "PCP_DERIVED_CONFIG=")
-			start := time.Now()
-			if out, err := cmd.CombinedOutput(); err != nil {
-				return fmt.Errorf("%s: %w: %s", tools[s], err, out)
-			}
-			times[s] = append(times[s], time.Since(start))
-		}
-	}
-	var theirs time.Duration
-	for _, s := range b.sides() {
-		t := times[s]
-		slices.Sort(t)
-		fmt.Printf("%-12s %9s %10s %10s", "our pmcd", s.name, short(t[len(t)/2]), short(t[len(t)*95/100]))
-		if s == b.real {
-			theirs = t[len(t)/2]
-		} else if theirs > 0 {
-			fmt.Printf(" %7.2f", float64(theirs)/float64(t[len(t)/2]))
-		}
-		fmt.Println()
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package archive
 
 import (
 	"context"
@@ -21,11 +21,11 @@ const begin = 1704067200
 // domain is the domain of no agent.
 const domain = 350
 
-// generate makes the archives that are not there yet. The same come out each
+// Generate makes the archives that are not there yet. The same come out each
 // time.
-func (b *bench) generate(ctx context.Context) error {
+func (b Set) Generate(ctx context.Context) error {
 	scale := func(n int) int {
-		if b.quick {
+		if b.Quick {
 			return n / 7
 		}
 		return n
@@ -61,7 +61,7 @@ func (b *bench) generate(ctx context.Context) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			base := filepath.Join(b.data, fmt.Sprintf("v%d", version), j.name)
+			base := filepath.Join(b.Data, fmt.Sprintf("v%d", version), j.name)
 			if _, err := os.Stat(base + ".index"); err == nil {
 				continue
 			} else if !errors.Is(err, fs.ErrNotExist) {
@@ -85,13 +85,18 @@ func (b *bench) generate(ctx context.Context) error {
 			}
 		}
 	}
+	for _, v := range []string{"v2", "v3"} {
+		if err := writeConfigs(filepath.Join(b.Data, v)); err != nil {
+			return err
+		}
+	}
 	return b.compress(ctx)
 }
 
 // compress makes copies of wide whose volume is compressed, in blocks as
 // pmlogger_daily makes them.
-func (b *bench) compress(ctx context.Context) error {
-	from := filepath.Join(b.data, "v3", "wide")
+func (b Set) compress(ctx context.Context) error {
+	from := filepath.Join(b.Data, "v3", "wide")
 	for _, c := range []struct {
 		suffix string
 		cmd    []string
@@ -99,13 +104,12 @@ func (b *bench) compress(ctx context.Context) error {
 		{"xz", []string{"xz", "-0", "--block-size=10MiB", "-k", "-c"}},
 		{"zst", []string{"zstd", "-q", "-3", "-c"}},
 	} {
-		base := filepath.Join(b.data, "v3", "wide-"+c.suffix)
+		base := filepath.Join(b.Data, "v3", "wide-"+c.suffix)
 		if _, err := os.Stat(base + ".index"); err == nil {
 			continue
 		}
 		if _, err := exec.LookPath(c.cmd[0]); err != nil {
-			fmt.Printf("no %s here: its workloads are left out\n", c.cmd[0])
-			continue
+			continue // its workloads are left out
 		}
 		out, err := os.Create(base + ".0." + c.suffix)
 		if err != nil {
