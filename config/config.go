@@ -187,7 +187,8 @@ func (c *Config) get(name string) string {
 	if v, ok := c.file().values[name]; ok {
 		return v
 	}
-	return builtin[name]
+	v, _ := builtin(name)
+	return v
 }
 
 // Lookup returns the value of a setting, and whether there is one, which may be empty
@@ -206,8 +207,7 @@ func (c *Config) find(name string) (value string, ok bool) {
 	if v, ok := c.file().values[name]; ok {
 		return v, true
 	}
-	v, ok := builtin[name]
-	return v, ok
+	return builtin(name)
 }
 
 // Named reports whether the environment or the file has a setting, so that it is
@@ -220,27 +220,37 @@ func (c *Config) Named(name string) bool {
 // Names returns the names of the file's settings, in its order.
 func (c *Config) Names() []string { return c.file().names }
 
-// builtin has the settings of the pcp.conf of a plain installation under /.
-var builtin = map[string]string{
-	"PCP_ETC_DIR":          "/etc",
-	"PCP_SYSCONF_DIR":      "/etc/pcp",
-	"PCP_SYSCONFIG_DIR":    "/etc/default",
-	"PCP_BIN_DIR":          "/usr/bin",
-	"PCP_BINADM_DIR":       "/usr/lib/pcp/bin",
-	"PCP_LIB_DIR":          "/usr/lib",
-	"PCP_SHARE_DIR":        "/usr/share/pcp",
-	"PCP_VAR_DIR":          "/var/lib/pcp",
-	"PCP_PMCDCONF_PATH":    "/etc/pcp/pmcd/pmcd.conf",
-	"PCP_PMCDOPTIONS_PATH": "/etc/pcp/pmcd/pmcd.options",
-	"PCP_PMDAS_DIR":        "/var/lib/pcp/pmdas",
-	"PCP_PMDASADM_DIR":     "/usr/lib/pcp/pmdas",
-	"PCP_RUN_DIR":          "/run/pcp",
-	"PCP_LOG_DIR":          "/var/log/pcp",
-	"PCP_ARCHIVE_DIR":      "/var/log/pcp/pmlogger",
-	"PCP_ARCHIVE_VERSION":  "2",
-	"PCP_TMP_DIR":          "/var/lib/pcp/tmp",
-	"PCP_TMPFILE_DIR":      "/var/tmp",
-	"PCP_USER":             "pcp",
-	"PCP_GROUP":            "pcp",
-	"PCP_PYTHON_PROG":      "python3",
+// builtins has the settings of the pcp.conf of a plain installation under /, sorted.
+var builtins = [...]struct{ name, value string }{
+	{"PCP_ARCHIVE_DIR", "/var/log/pcp/pmlogger"},
+	{"PCP_ARCHIVE_VERSION", "2"},
+	{"PCP_BINADM_DIR", "/usr/lib/pcp/bin"},
+	{"PCP_BIN_DIR", "/usr/bin"},
+	{"PCP_ETC_DIR", "/etc"},
+	{"PCP_GROUP", "pcp"},
+	{"PCP_LIB_DIR", "/usr/lib"},
+	{"PCP_LOG_DIR", "/var/log/pcp"},
+	{"PCP_PMCDCONF_PATH", "/etc/pcp/pmcd/pmcd.conf"},
+	{"PCP_PMCDOPTIONS_PATH", "/etc/pcp/pmcd/pmcd.options"},
+	{"PCP_PMDASADM_DIR", "/usr/lib/pcp/pmdas"},
+	{"PCP_PMDAS_DIR", "/var/lib/pcp/pmdas"},
+	{"PCP_PYTHON_PROG", "python3"},
+	{"PCP_RUN_DIR", "/run/pcp"},
+	{"PCP_SHARE_DIR", "/usr/share/pcp"},
+	{"PCP_SYSCONFIG_DIR", "/etc/default"},
+	{"PCP_SYSCONF_DIR", "/etc/pcp"},
+	{"PCP_TMPFILE_DIR", "/var/tmp"},
+	{"PCP_TMP_DIR", "/var/lib/pcp/tmp"},
+	{"PCP_USER", "pcp"},
+	{"PCP_VAR_DIR", "/var/lib/pcp"},
+}
+
+// builtin returns one of these, and whether there is one of this name.
+func builtin(name string) (value string, ok bool) {
+	for _, b := range builtins {
+		if b.name == name {
+			return b.value, true
+		}
+	}
+	return "", false
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,8 +30,8 @@ func (c *Config) Environ() []string {
 	if len(file.names) > 0 {
 		add("PCP_ENV_DONE", "y") // a script that sources pcp.env need not read the file again
 	}
-	for _, name := range slices.Sorted(maps.Keys(builtin)) {
-		add(name, builtin[name])
+	for _, b := range builtins {
+		add(b.name, b.value)
 	}
 	if home := c.Getenv("HOME"); home != "" {
 		user := read(filepath.Join(home, ".pcp", "pcp.conf"))

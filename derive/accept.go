@@ -199,7 +199,7 @@ func (a *acceptor) metric() bool {
 
 // function accepts the parentheses after name.
 func (a *acceptor) function(name string) bool {
-	switch functions[name] {
+	switch functionNamed(name) {
 	case opAvg, opCount, opMax, opMin, opSum, opDefined:
 		return a.metric()
 	case opDelta, opRate, opInstant, opScalar:
@@ -244,9 +244,9 @@ func (a *acceptor) mkconst() bool {
 		}
 		switch key {
 		case "type":
-			t, ok = specTypes[value]
+			t, ok = specTypes()[value]
 		case "semantics":
-			_, ok = specSems[value]
+			_, ok = specSems()[value]
 		case "units":
 			ok = ok && a.isUnits(value)
 		default:

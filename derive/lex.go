@@ -36,10 +36,34 @@ type token struct {
 func (t token) isOp(o op) bool { return t.kind == tokOp && t.op == o }
 
 // functions are the names that are functions where a parenthesis follows at once.
-var functions = map[string]op{
-	"avg": opAvg, "count": opCount, "max": opMax, "min": opMin, "sum": opSum, "anon": opAnon,
-	"delta": opDelta, "rate": opRate, "instant": opInstant, "mkconst": opInteger,
-	"rescale": opRescale, "defined": opDefined, "matchinst": opMatch, "scalar": opScalar,
+var functions = [...]struct {
+	name string
+	op   op
+}{
+	{"avg", opAvg},
+	{"count", opCount},
+	{"max", opMax},
+	{"min", opMin},
+	{"sum", opSum},
+	{"anon", opAnon},
+	{"delta", opDelta},
+	{"rate", opRate},
+	{"instant", opInstant},
+	{"mkconst", opInteger},
+	{"rescale", opRescale},
+	{"defined", opDefined},
+	{"matchinst", opMatch},
+	{"scalar", opScalar},
+}
+
+// functionNamed returns the function of a name, opNone if there is none.
+func functionNamed(name string) op {
+	for _, f := range functions {
+		if f.name == name {
+			return f.op
+		}
+	}
+	return opNone
 }
 
 // A lexer splits an expression, one token at a time: the meaning of a slash
@@ -87,7 +111,7 @@ func (l *lexer) next() token {
 		for end < len(l.s) && (ctext.IsAlnum(l.s[end]) || l.s[end] == '_' || l.s[end] == '.') {
 			end++
 		}
-		if f, ok := functions[l.s[start:end]]; ok && end < len(l.s) && l.s[end] == '(' {
+		if f := functionNamed(l.s[start:end]); f != opNone && end < len(l.s) && l.s[end] == '(' {
 			if f == opMatch {
 				l.patterns = true
 			}

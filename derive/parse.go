@@ -392,7 +392,7 @@ func (p *parser) function(f token) *node {
 	case opAnon:
 		p.push(aMetric, opened)
 		if n.left = p.metric(); n.left != nil && p.peek().kind == tokRight {
-			t, ok := anonTypes[n.left.text]
+			t, ok := anonTypes()[n.left.text]
 			if !ok {
 				return p.fail(p.pos(), "type="+n.left.text+" not allowed for anon()")
 			}
@@ -425,9 +425,11 @@ func (p *parser) metric() *node {
 	return &node{op: opName, text: t.text}
 }
 
-var anonTypes = map[string]pcp.Type{
-	"PM_TYPE_32": pcp.Type32, "PM_TYPE_U32": pcp.TypeU32, "PM_TYPE_64": pcp.Type64,
-	"PM_TYPE_U64": pcp.TypeU64, "PM_TYPE_FLOAT": pcp.TypeFloat, "PM_TYPE_DOUBLE": pcp.TypeDouble,
+func anonTypes() map[string]pcp.Type {
+	return map[string]pcp.Type{
+		"PM_TYPE_32": pcp.Type32, "PM_TYPE_U32": pcp.TypeU32, "PM_TYPE_64": pcp.Type64,
+		"PM_TYPE_U64": pcp.TypeU64, "PM_TYPE_FLOAT": pcp.TypeFloat, "PM_TYPE_DOUBLE": pcp.TypeDouble,
+	}
 }
 
 func (p *parser) rescale(n *node) *node {
@@ -564,26 +566,30 @@ func (p *parser) specs(n *node) bool {
 	}
 }
 
-var (
-	specTypes = map[string]pcp.Type{
+// specTypes and specSems are the words of a specification.
+func specTypes() map[string]pcp.Type {
+	return map[string]pcp.Type{
 		"32": pcp.Type32, "u32": pcp.TypeU32, "64": pcp.Type64, "u64": pcp.TypeU64,
 		"float": pcp.TypeFloat, "double": pcp.TypeDouble,
 	}
-	specSems = map[string]pcp.Sem{
+}
+
+func specSems() map[string]pcp.Sem {
+	return map[string]pcp.Sem{
 		"counter": pcp.SemCounter, "instant": pcp.SemInstant, "discrete": pcp.SemDiscrete,
 	}
-)
+}
 
 func (p *parser) spec(n *details, key string, value token) {
 	s, ok := value.text, true
 	switch key {
 	case "type":
-		if n.desc.Type, ok = specTypes[strings.ToLower(s)]; !ok {
+		if n.desc.Type, ok = specTypes()[strings.ToLower(s)]; !ok {
 			p.fail(value.pos, "Unrecognized value for type '"+s+"'")
 		}
 		n.meta |= metaType
 	case "semantics":
-		if n.desc.Sem, ok = specSems[strings.ToLower(s)]; !ok {
+		if n.desc.Sem, ok = specSems()[strings.ToLower(s)]; !ok {
 			p.fail(value.pos, "Unrecognized value for semantics '"+s+"'")
 		}
 		n.meta |= metaSem

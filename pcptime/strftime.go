@@ -80,7 +80,7 @@ func parseConversion(s string) (c conversion, n int) {
 }
 
 // layouts are the layouts of package time for the conversions that have one.
-var layouts = map[byte]string{
+var layouts = [256]string{
 	'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'p': "PM", 'P': "pm",
 	'c': time.ANSIC, 'D': "01/02/06", 'x': "01/02/06", 'F': "2006-01-02",
 	'r': "03:04:05 PM", 'R': "15:04", 'T': "15:04:05", 'X': "15:04:05", 'z': "-0700",
@@ -108,7 +108,7 @@ func (c conversion) apply(t time.Time) (string, bool) {
 			c.upper, c.verb = false, 'P'
 		}
 	}
-	if layout, ok := layouts[c.verb]; ok {
+	if layout := layouts[c.verb]; layout != "" {
 		return c.str(t.Format(layout)), true
 	}
 	return c.number(t)

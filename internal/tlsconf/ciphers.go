@@ -45,9 +45,11 @@ const (
 )
 
 // otherWords are further names of words in suites.
-var otherWords = map[string]string{
-	"RSA": "kRSA", "kECDHE": "ECDHE", "EECDH": "ECDHE", "kEECDH": "ECDHE", "aECDSA": "ECDSA",
-	"SHA": "SHA1", "TLSv1": "TLSv1.0",
+func otherWords() map[string]string {
+	return map[string]string{
+		"RSA": "kRSA", "kECDHE": "ECDHE", "EECDH": "ECDHE", "kEECDH": "ECDHE", "aECDSA": "ECDSA",
+		"SHA": "SHA1", "TLSv1": "TLSv1.0",
+	}
 }
 
 // matching returns the suites that one word, or several with a + between,
@@ -57,7 +59,7 @@ func matching(word string) (ids []uint16, known bool) {
 		ids = append(ids, s.id)
 	}
 	for part := range strings.SplitSeq(word, "+") {
-		if w, ok := otherWords[part]; ok {
+		if w, ok := otherWords()[part]; ok {
 			part = w
 		}
 		if slices.Contains(strings.Fields(everySuite), part) {

@@ -185,11 +185,14 @@ func (r *mountReader) readUUIDs() error {
 	return nil
 }
 
-// skipTypes are file systems without a device. Network file systems are skipped
+// skipped reports whether a type is one of file systems without a device. Network file systems are skipped
 // because they mount nothing from /dev.
-var skipTypes = map[string]bool{
-	"proc": true, "nfs": true, "devfs": true, "devpts": true, "devtmpfs": true, "squashfs": true,
-	"selinuxfs": true, "securityfs": true, "configfs": true, "cgroup": true, "sysfs": true,
+func skipped(typ []byte) bool {
+	switch string(typ) {
+	case "proc", "nfs", "devfs", "devpts", "devtmpfs", "squashfs", "selinuxfs", "securityfs", "configfs", "cgroup", "sysfs":
+		return true
+	}
+	return false
 }
 
 // parse makes the list of mounts: file systems on a device, once each, under
@@ -204,7 +207,7 @@ func (r *mountReader) parse(b []byte, real func(string) string) {
 		dir, line := procfs.Field(line)
 		typ, line := procfs.Field(line)
 		options, _ := procfs.Field(line)
-		if len(typ) == 0 || skipTypes[string(typ)] || bytes.HasPrefix(typ, []byte("auto")) {
+		if len(typ) == 0 || skipped(typ) || bytes.HasPrefix(typ, []byte("auto")) {
 			continue
 		}
 		m := mount{device: string(device), dir: unescape(dir), typ: string(typ), source: string(device), readonly: hasOption(options, "ro")}

@@ -131,18 +131,18 @@ func (r *nfsClientReader) readClients() error {
 			if !ok {
 				continue
 			}
-			if !nfsClientNumbers[key] {
+			switch key {
+			case "admin-revoked states", "session slots", "session target slots":
+				if v, _, ok := procfs.Uint(val); ok {
+					out.Set(row, col, v)
+				}
+			default:
 				out.SetString(row, col, val)
-			} else if v, _, ok := procfs.Uint(val); ok {
-				out.Set(row, col, v)
 			}
 		}
 	}
 	return nil
 }
-
-// nfsClientNumbers are the keys of the file info with a number.
-var nfsClientNumbers = map[string]bool{"admin-revoked states": true, "session slots": true, "session target slots": true}
 
 func (r *nfsClientReader) readOpens() error {
 	out := r.blocks[blockNFSOpens]

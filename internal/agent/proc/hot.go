@@ -238,7 +238,9 @@ func (h *hot) idleTime() (idle float64, processors int) {
 }
 
 // hotClusters are the clusters of hotproc by those of proc.
-var hotClusters = map[int]int{8: 52, 9: 53, 11: 54, 12: 55, 24: 56, 31: 57, 32: 58, 33: 34, 51: 59, 62: 63, 69: 71, 72: 73, 74: 75, 77: 78, 79: 80}
+var hotClusters = [...]struct{ all, hot int }{
+	{8, 52}, {9, 53}, {11, 54}, {12, 55}, {24, 56}, {31, 57}, {32, 58}, {33, 34}, {51, 59}, {62, 63}, {69, 71}, {72, 73}, {74, 75}, {77, 78}, {79, 80},
+}
 
 // isHot reports whether a metric is about hot processes.
 func isHot(id pcp.PMID) bool {
@@ -246,8 +248,8 @@ func isHot(id pcp.PMID) bool {
 	if c == hotCluster || c == 61 {
 		return true
 	}
-	for _, hot := range hotClusters {
-		if c == hot {
+	for _, cluster := range hotClusters {
+		if c == cluster.hot {
 			return true
 		}
 	}
@@ -317,7 +319,8 @@ func hotTable(metrics []column.Metric) []column.Metric {
 	for i := range metrics {
 		m := &metrics[i]
 		m.Name = "hot" + m.Name
-		m.Cluster = hotClusters[m.Cluster]
+		i := slices.IndexFunc(hotClusters[:], func(c struct{ all, hot int }) bool { return c.all == m.Cluster })
+		m.Cluster = hotClusters[i].hot
 	}
 	return metrics
 }

@@ -31,24 +31,28 @@ const (
 )
 
 // numbers are the variables that are numbers.
-var numbers = map[string]func(*subject) float64{
-	"uid":          func(s *subject) float64 { return float64(s.uid) },
-	"gid":          func(s *subject) float64 { return float64(s.gid) },
-	"cpuburn":      func(s *subject) float64 { return s.cpuburn },
-	"ctxswitch":    func(s *subject) float64 { return s.ctxswitch },
-	"virtualsize":  func(s *subject) float64 { return s.virtualsize },
-	"residentsize": func(s *subject) float64 { return s.residentsize },
-	"iodemand":     func(s *subject) float64 { return s.iodemand },
-	"iowait":       func(s *subject) float64 { return s.iowait },
-	"schedwait":    func(s *subject) float64 { return s.schedwait },
+func numbers() map[string]func(*subject) float64 {
+	return map[string]func(*subject) float64{
+		"uid":          func(s *subject) float64 { return float64(s.uid) },
+		"gid":          func(s *subject) float64 { return float64(s.gid) },
+		"cpuburn":      func(s *subject) float64 { return s.cpuburn },
+		"ctxswitch":    func(s *subject) float64 { return s.ctxswitch },
+		"virtualsize":  func(s *subject) float64 { return s.virtualsize },
+		"residentsize": func(s *subject) float64 { return s.residentsize },
+		"iodemand":     func(s *subject) float64 { return s.iodemand },
+		"iowait":       func(s *subject) float64 { return s.iowait },
+		"schedwait":    func(s *subject) float64 { return s.schedwait },
+	}
 }
 
 // strs are the variables that are strings.
-var strs = map[string]func(*subject) string{
-	"uname":  func(s *subject) string { return s.uname },
-	"gname":  func(s *subject) string { return s.gname },
-	"fname":  func(s *subject) string { return s.fname },
-	"psargs": func(s *subject) string { return s.psargs },
+func strs() map[string]func(*subject) string {
+	return map[string]func(*subject) string{
+		"uname":  func(s *subject) string { return s.uname },
+		"gname":  func(s *subject) string { return s.gname },
+		"fname":  func(s *subject) string { return s.fname },
+		"psargs": func(s *subject) string { return s.psargs },
+	}
 }
 
 // parsePredicate returns nil for a text without a predicate. The error names the line.
@@ -264,8 +268,8 @@ func (p *predicateParser) operand() (o operand) {
 		v := p.value
 		o.str, o.text = func(*subject) string { return v }, `"`+v+`"`
 	case tokenWord:
-		if o.number = numbers[p.value]; o.number == nil {
-			if o.str = strs[p.value]; o.str == nil {
+		if o.number = numbers()[p.value]; o.number == nil {
+			if o.str = strs()[p.value]; o.str == nil {
 				p.fail("%s is not a variable", p.token())
 			}
 		}
@@ -293,7 +297,7 @@ func (p *predicateParser) comparison() predicate {
 	text := "(" + l.text + " " + op + " " + r.text + ")"
 	switch {
 	case l.number != nil && r.number != nil:
-		if compare := numberOperators[op]; compare != nil {
+		if compare := numberOperators()[op]; compare != nil {
 			return predicate{func(s *subject) bool { return compare(l.number(s), r.number(s)) }, text}
 		}
 	case l.str != nil && r.str != nil && op == "==":
@@ -305,13 +309,15 @@ func (p *predicateParser) comparison() predicate {
 	return predicate{}
 }
 
-var numberOperators = map[string]func(a, b float64) bool{
-	"<":  func(a, b float64) bool { return a < b },
-	"<=": func(a, b float64) bool { return a <= b },
-	">":  func(a, b float64) bool { return a > b },
-	">=": func(a, b float64) bool { return a >= b },
-	"==": func(a, b float64) bool { return a == b },
-	"!=": func(a, b float64) bool { return a != b },
+func numberOperators() map[string]func(a, b float64) bool {
+	return map[string]func(a, b float64) bool{
+		"<":  func(a, b float64) bool { return a < b },
+		"<=": func(a, b float64) bool { return a <= b },
+		">":  func(a, b float64) bool { return a > b },
+		">=": func(a, b float64) bool { return a >= b },
+		"==": func(a, b float64) bool { return a == b },
+		"!=": func(a, b float64) bool { return a != b },
+	}
 }
 
 // match reads the pattern of a comparison.
