@@ -44,11 +44,13 @@ func callOptions() []cli.Option {
 }
 
 // callVariables are the variables that represent options (pmGetOptions(3)).
-var callVariables = map[string]string{
-	"align": "PCP_ALIGN_TIME", "archive": "PCP_ARCHIVE", "debug": "PCP_DEBUG", "guimode": "PCP_GUIMODE", "host": "PCP_HOST",
-	"local-PMDA": "PCP_LOCALMODE", "namespace": "PCP_NAMESPACE", "origin": "PCP_ORIGIN_TIME", "guiport": "PCP_GUIPORT",
-	"start": "PCP_START_TIME", "samples": "PCP_SAMPLES", "finish": "PCP_FINISH_TIME", "interval": "PCP_INTERVAL",
-	"compat": "PCP_COMPAT", "timezone": "PCP_TIMEZONE", "hostzone": "PCP_HOSTZONE",
+func callVariables() map[string]string {
+	return map[string]string{
+		"align": "PCP_ALIGN_TIME", "archive": "PCP_ARCHIVE", "debug": "PCP_DEBUG", "guimode": "PCP_GUIMODE", "host": "PCP_HOST",
+		"local-PMDA": "PCP_LOCALMODE", "namespace": "PCP_NAMESPACE", "origin": "PCP_ORIGIN_TIME", "guiport": "PCP_GUIPORT",
+		"start": "PCP_START_TIME", "samples": "PCP_SAMPLES", "finish": "PCP_FINISH_TIME", "interval": "PCP_INTERVAL",
+		"compat": "PCP_COMPAT", "timezone": "PCP_TIMEZONE", "hostzone": "PCP_HOSTZONE",
+	}
 }
 
 // A call is the parsed arguments of pcp: options, a command and its arguments.
@@ -117,9 +119,9 @@ func (c *call) parse() (rest []string, status int, done bool) {
 		case opt.Long == "pmie":
 			c.options = append(c.options, "-P")
 		case opt.Arg == "":
-			variables[callVariables[opt.Long]] = "true"
+			variables[callVariables()[opt.Long]] = "true"
 		default:
-			variables[callVariables[opt.Long]] = arg
+			variables[callVariables()[opt.Long]] = arg
 		}
 	}
 	c.optioned = len(variables) > 0

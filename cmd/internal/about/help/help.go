@@ -128,16 +128,18 @@ func mentioned(commands []*cli.Command, text string) []*cli.Command {
 var first = []string{"up", "top", "info", "val", "replay", "chart", "record", "alerts", "doctor", "help"}
 
 // principal are the main commands of each group.
-var principal = map[string][]string{
-	cli.SeeNow:     {"top", "diagnose", "ps", "info", "val", "stat", "summary", "iostat", "mpstat", "pidstat", "netstat", "ss", "vmstat", "free", "dstat", "atop", "rep"},
-	cli.SeePast:    {"replay", "archive", "query", "logsummary", "diff", "atopsar"},
-	cli.Record:     {"record", "logger", "logextract", "logreduce", "logpush"},
-	cli.Alert:      {"alerts", "ie", "ieconf"},
-	cli.Export:     {"push", "otlp", "export-json", "export-influxdb", "2csv", "import"},
-	cli.Serve:      {"chart", "proxy", "series", "search"},
-	cli.WriteAgent: {"agent", "dbpmda", "mmvdump"},
-	cli.Administer: {"up", "doctor", "pmcd", "service", "passwd", "find", "store", "links", "completion", "help"},
-	cli.Scripts:    {"trace", "json", "date", "hostname", "config", "getopt", "signal"},
+func principal() map[string][]string {
+	return map[string][]string{
+		cli.SeeNow:     {"top", "diagnose", "ps", "info", "val", "stat", "summary", "iostat", "mpstat", "pidstat", "netstat", "ss", "vmstat", "free", "dstat", "atop", "rep"},
+		cli.SeePast:    {"replay", "archive", "query", "logsummary", "diff", "atopsar"},
+		cli.Record:     {"record", "logger", "logextract", "logreduce", "logpush"},
+		cli.Alert:      {"alerts", "ie", "ieconf"},
+		cli.Export:     {"push", "otlp", "export-json", "export-influxdb", "2csv", "import"},
+		cli.Serve:      {"chart", "proxy", "series", "search"},
+		cli.WriteAgent: {"agent", "dbpmda", "mmvdump"},
+		cli.Administer: {"up", "doctor", "pmcd", "service", "passwd", "find", "store", "links", "completion", "help"},
+		cli.Scripts:    {"trace", "json", "date", "hostname", "config", "getopt", "signal"},
+	}
 }
 
 // A list writes lists of commands.
@@ -162,7 +164,7 @@ func (l *list) brief() {
 	l.heading("By task")
 	indent := 2 + len("Export and import") + 2
 	for _, g := range cli.Groups() {
-		text := strings.Join(principal[g], " ")
+		text := strings.Join(principal()[g], " ")
 		if text == "" {
 			continue
 		}
@@ -222,7 +224,7 @@ func (l *list) group(g string, width int) {
 // of returns the commands of a group, in the order of its list.
 func (l *list) of(g string) []*cli.Command {
 	var cs []*cli.Command
-	for _, name := range principal[g] {
+	for _, name := range principal()[g] {
 		if c := cli.Find(l.commands, name); c != nil {
 			cs = append(cs, c)
 		}

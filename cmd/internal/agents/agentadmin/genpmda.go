@@ -296,29 +296,35 @@ func isText(line []byte) bool {
 
 // genTypes are the Go names for types: the constant, the constructor of a value, and
 // the field of pmAtomValue.
-var genTypes = map[string]struct{ typ, value, field string }{
-	"PM_TYPE_32": {"pcp.Type32", "pcp.Int32Value", "l"}, "PM_TYPE_U32": {"pcp.TypeU32", "pcp.Uint32Value", "ul"},
-	"PM_TYPE_64": {"pcp.Type64", "pcp.Int64Value", "ll"}, "PM_TYPE_U64": {"pcp.TypeU64", "pcp.Uint64Value", "ull"},
-	"PM_TYPE_FLOAT": {"pcp.TypeFloat", "pcp.FloatValue", "f"}, "PM_TYPE_DOUBLE": {"pcp.TypeDouble", "pcp.DoubleValue", "d"},
-	"PM_TYPE_STRING": {"pcp.TypeString", "pcp.StringValue", "cp"},
+func genTypes() map[string]struct{ typ, value, field string } {
+	return map[string]struct{ typ, value, field string }{
+		"PM_TYPE_32": {"pcp.Type32", "pcp.Int32Value", "l"}, "PM_TYPE_U32": {"pcp.TypeU32", "pcp.Uint32Value", "ul"},
+		"PM_TYPE_64": {"pcp.Type64", "pcp.Int64Value", "ll"}, "PM_TYPE_U64": {"pcp.TypeU64", "pcp.Uint64Value", "ull"},
+		"PM_TYPE_FLOAT": {"pcp.TypeFloat", "pcp.FloatValue", "f"}, "PM_TYPE_DOUBLE": {"pcp.TypeDouble", "pcp.DoubleValue", "d"},
+		"PM_TYPE_STRING": {"pcp.TypeString", "pcp.StringValue", "cp"},
+	}
 }
 
-var genSems = map[string]string{"PM_SEM_COUNTER": "pcp.SemCounter", "PM_SEM_INSTANT": "pcp.SemInstant", "PM_SEM_DISCRETE": "pcp.SemDiscrete"}
+func genSems() map[string]string {
+	return map[string]string{"PM_SEM_COUNTER": "pcp.SemCounter", "PM_SEM_INSTANT": "pcp.SemInstant", "PM_SEM_DISCRETE": "pcp.SemDiscrete"}
+}
 
-var genScales = map[string]string{
-	"PM_SPACE_BYTE": "pcp.SpaceByte", "PM_SPACE_KBYTE": "pcp.SpaceKByte", "PM_SPACE_MBYTE": "pcp.SpaceMByte", "PM_SPACE_GBYTE": "pcp.SpaceGByte",
-	"PM_SPACE_TBYTE": "pcp.SpaceTByte", "PM_TIME_NSEC": "pcp.TimeNsec", "PM_TIME_USEC": "pcp.TimeUsec", "PM_TIME_MSEC": "pcp.TimeMsec",
-	"PM_TIME_SEC": "pcp.TimeSec", "PM_TIME_MIN": "pcp.TimeMin", "PM_TIME_HOUR": "pcp.TimeHour", "PM_COUNT_ONE": "pcp.CountOne",
+func genScales() map[string]string {
+	return map[string]string{
+		"PM_SPACE_BYTE": "pcp.SpaceByte", "PM_SPACE_KBYTE": "pcp.SpaceKByte", "PM_SPACE_MBYTE": "pcp.SpaceMByte", "PM_SPACE_GBYTE": "pcp.SpaceGByte",
+		"PM_SPACE_TBYTE": "pcp.SpaceTByte", "PM_TIME_NSEC": "pcp.TimeNsec", "PM_TIME_USEC": "pcp.TimeUsec", "PM_TIME_MSEC": "pcp.TimeMsec",
+		"PM_TIME_SEC": "pcp.TimeSec", "PM_TIME_MIN": "pcp.TimeMin", "PM_TIME_HOUR": "pcp.TimeHour", "PM_COUNT_ONE": "pcp.CountOne",
+	}
 }
 
 // add checks a metric and keeps it.
 func (g *generator) add(m *genMetric) error {
-	typ, ok := genTypes[m.typ]
+	typ, ok := genTypes()[m.typ]
 	if !ok {
 		return fmt.Errorf("type %q is not known", m.typ)
 	}
 	m.goType, m.value = typ.typ, typ.value
-	if m.goSem = genSems[m.sem]; m.goSem == "" {
+	if m.goSem = genSems()[m.sem]; m.goSem == "" {
 		return fmt.Errorf("semantics %q are not known", m.sem)
 	}
 	list, ok := strings.CutPrefix(strings.ReplaceAll(m.units, " ", ""), "PMDA_PMUNITS(")
@@ -330,7 +336,7 @@ func (g *generator) add(m *genMetric) error {
 		if n, err := strconv.Atoi(part); err == nil && n >= -8 && n <= 7 {
 			continue
 		}
-		if parts[i] = genScales[part]; parts[i] == "" {
+		if parts[i] = genScales()[part]; parts[i] == "" {
 			return fmt.Errorf("units %q: %q is not known", m.units, part)
 		}
 	}

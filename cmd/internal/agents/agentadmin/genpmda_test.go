@@ -161,7 +161,7 @@ func TestConstant(t *testing.T) {
 		{"PM_TYPE_64", "", ""},
 		{"PM_TYPE_64", "atom->ll = 1.5;", ""},
 	} {
-		typ := genTypes[test.typ]
+		typ := genTypes()[test.typ]
 		if got := constant([]string{test.code}, typ.field, typ.value); got != test.want {
 			t.Errorf("%s %q: %q, want %q", test.typ, test.code, got, test.want)
 		}

@@ -34,13 +34,15 @@ questions to standard output and reads the answers from standard input.`,
 
 // variables are the variables that a script may set, mapped to whether they are
 // booleans.
-var variables = map[string]bool{
-	"set": false, "prog": false, "iam": false, "domain": false, "SYMDOM": false, "namespace": false,
-	"dso_opt": true, "perl_opt": true, "python_opt": true, "daemon_opt": true, "pipe_opt": true, "socket_opt": true,
-	"socket_inet_def": false, "ipc_prot": false, "pmda_name": false, "dso_name": false, "dso_entry": false,
-	"perl_name": false, "python_name": false, "pmda_dir": false, "args": false, "pmns_name": false, "pmns_source": false, "pmns_dupok": true, "help_source": false,
-	"forced_restart": true, "check_delay": false, "signal_delay": false, "do_check": true, "echo": true, "verbose": true,
-	"configdir": false, "configfile": false, "default_configfile": false,
+func variables() map[string]bool {
+	return map[string]bool{
+		"set": false, "prog": false, "iam": false, "domain": false, "SYMDOM": false, "namespace": false,
+		"dso_opt": true, "perl_opt": true, "python_opt": true, "daemon_opt": true, "pipe_opt": true, "socket_opt": true,
+		"socket_inet_def": false, "ipc_prot": false, "pmda_name": false, "dso_name": false, "dso_entry": false,
+		"perl_name": false, "python_name": false, "pmda_dir": false, "args": false, "pmns_name": false, "pmns_source": false, "pmns_dupok": true, "help_source": false,
+		"forced_restart": true, "check_delay": false, "signal_delay": false, "do_check": true, "echo": true, "verbose": true,
+		"configdir": false, "configfile": false, "default_configfile": false,
+	}
 }
 
 // A procedure is a step of an Install or Remove script.
@@ -70,7 +72,7 @@ func runProcedure(ctx context.Context, env *cli.Env) int {
 	} else {
 		for _, arg := range p.o.Args[1:] {
 			name, value, ok := strings.Cut(arg, "=")
-			boolean, known := variables[name]
+			boolean, known := variables()[name]
 			switch {
 			case !ok || !known:
 				p.o.Usagef("%q does not set a variable of pmdaproc.sh", arg)

@@ -414,14 +414,16 @@ func (p *parser) setProfile() error {
 }
 
 // attributes are additional names of attributes.
-var attributes = map[string]wire.AttrKey{
-	"authorise": wire.AttrUserAuth, "authorize": wire.AttrUserAuth, "user": wire.AttrUserName,
-	"authmeth": wire.AttrMethod, "pass": wire.AttrPassword, "unix": wire.AttrUnixSocket,
-	"uid": wire.AttrUserID, "gid": wire.AttrGroupID, "pid": wire.AttrProcessID,
+func attributes() map[string]wire.AttrKey {
+	return map[string]wire.AttrKey{
+		"authorise": wire.AttrUserAuth, "authorize": wire.AttrUserAuth, "user": wire.AttrUserName,
+		"authmeth": wire.AttrMethod, "pass": wire.AttrPassword, "unix": wire.AttrUnixSocket,
+		"uid": wire.AttrUserID, "gid": wire.AttrGroupID, "pid": wire.AttrProcessID,
+	}
 }
 
 func attributeNamed(name string) (wire.AttrKey, bool) {
-	if key, ok := attributes[name]; ok {
+	if key, ok := attributes()[name]; ok {
 		return key, true
 	}
 	for key := wire.AttrProtocol; key <= wire.AttrExclusive; key++ {

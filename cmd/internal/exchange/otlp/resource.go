@@ -38,17 +38,22 @@ func newResource(list []names.Pair) *resource {
 	return &resource{attributes: appendAttributes(nil, resourceAttributes, list), metrics: make(map[*metric]*metricPart)}
 }
 
-// conventional are the names of PCP's labels of a host in the semantic conventions. Other labels keep their names.
-var conventional = map[string]string{"hostname": hostName, "machineid": hostID, "containername": containerName}
+// conventional returns the name of a label of a host in the semantic conventions. Labels that are not PCP's keep their names.
+func conventional(label string) string {
+	switch label {
+	case "hostname":
+		return hostName
+	case "machineid":
+		return hostID
+	case "containername":
+		return containerName
+	}
+	return label
+}
 
 // hostAttributes returns the attributes of the host with these labels. Without a label for its name, it is called name.
 func hostAttributes(sets []pcp.LabelSet, name string, about map[string]string) []names.Pair {
-	list := names.Merge(sets, nil, pcp.InNull, "", func(s string) string {
-		if c, ok := conventional[s]; ok {
-			return c
-		}
-		return s
-	})
+	list := names.Merge(sets, nil, pcp.InNull, "", conventional)
 	has := func(name string) bool {
 		for _, l := range list {
 			if l.Name == name {

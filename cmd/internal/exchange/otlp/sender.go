@@ -98,11 +98,9 @@ func again(status int) bool {
 	return false
 }
 
-// headers are those of all requests.
-var headers = http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"gzip"}}
-
 // post sends a batch. An error means that no request can succeed now.
 func post(ctx context.Context, c *remote.Client, b batch, t *totals) error {
+	headers := http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"gzip"}}
 	r, err := c.Post(ctx, headers, b.body, again)
 	if err != nil {
 		return err

@@ -58,14 +58,16 @@ const (
 	Enumerate
 )
 
-var attributes = map[string]Attribute{
-	"help": Help, "modify": Modifiable, "enabled": Enabled, "display": Display, "default": Default, "summary": Default,
-	"version": Version, "predicate": Predicate, "enumerate": Enumerate,
+func attributes() map[string]Attribute {
+	return map[string]Attribute{
+		"help": Help, "modify": Modifiable, "enabled": Enabled, "display": Display, "default": Default, "summary": Default,
+		"version": Version, "predicate": Predicate, "enumerate": Enumerate,
+	}
 }
 
 // AttributeOf returns the attribute of this name, or NoAttribute.
 func AttributeOf(name string) Attribute {
-	if a, ok := attributes[name]; ok {
+	if a, ok := attributes()[name]; ok {
 		return a
 	}
 	return NoAttribute

@@ -48,9 +48,13 @@ func (q *querier) Select(ctx context.Context, sortSeries bool, hints *storage.Se
 	return b.set(sortSeries, hints != nil && hints.Func == onlyLabels)
 }
 
-// smooth has the functions of ranges whose results hardly depend on the number of samples: roll-ups serve them as well.
-var smooth = map[string]bool{
-	"rate": true, "increase": true, "delta": true, "deriv": true, "avg_over_time": true, "last_over_time": true, "predict_linear": true,
+// smooth reports whether the result of a function of ranges hardly depends on the number of samples: roll-ups serve it as well.
+func smooth(function string) bool {
+	switch function {
+	case "rate", "increase", "delta", "deriv", "avg_over_time", "last_over_time", "predict_linear":
+		return true
+	}
+	return false
 }
 
 // resolution returns how far apart the samples for a selector may be, 0 if all are needed.
@@ -62,7 +66,7 @@ func (s *Store) resolution(hints *storage.SelectHints) time.Duration {
 	if hints.Range == 0 {
 		return min(time.Duration(hints.Step*ms), s.cfg.Lookback/2)
 	}
-	if !smooth[hints.Func] {
+	if !smooth(hints.Func) {
 		return 0
 	}
 	d := time.Duration(hints.Range * ms / 4)

@@ -104,8 +104,8 @@ func options() []cli.Option {
 }
 
 // flags and arguments are the options that directly correspond to settings.
-var (
-	flags = map[string][2]string{
+func flags() map[string][2]string {
+	return map[string][2]string{
 		"no-unit-info":     {"unitinfo", "0"},
 		"no-inst-info":     {"instinfo", "0"},
 		"timestamps":       {"timestamp", "1"},
@@ -121,7 +121,10 @@ var (
 		"separate-header":  {"separate_header", "1"},
 		"no-interpol":      {"interpol", "0"},
 	}
-	arguments = map[string]string{
+}
+
+func arguments() map[string]string {
+	return map[string]string{
 		"output":        "output",
 		"sort-metric":   "sort_metric",
 		"colxrow":       "colxrow",
@@ -130,15 +133,15 @@ var (
 		"delimiter":     "delimiter",
 		"repeat-header": "repeat_header",
 	}
-)
+}
 
 // own handles the options that pmrep alone has.
 func (p *reporter) own(r *metricset.Report, opt *cli.Option, arg string) bool {
-	if f, ok := flags[opt.Long]; ok {
+	if f, ok := flags()[opt.Long]; ok {
 		r.Settings[f[0]] = f[1]
 		return true
 	}
-	if name, ok := arguments[opt.Long]; ok {
+	if name, ok := arguments()[opt.Long]; ok {
 		r.Settings[name] = arg
 		return true
 	}

@@ -90,10 +90,12 @@ an object for each sample. It ends after -s samples, or at the end of the archiv
 }
 
 // sortNames are the names of columns in the option --sort.
-var sortNames = map[string]model.Column{
-	"cpu": model.ByCPU, "memory": model.ByMemory, "mem": model.ByMemory, "time": model.ByTime, "pid": model.ByPID, "user": model.ByOwner,
-	"state": model.ByState, "nice": model.ByNice, "threads": model.ByThreads, "size": model.BySize, "read": model.ByRead,
-	"written": model.ByWritten, "start": model.ByStart, "cgroup": model.ByCGroup, "command": model.ByCommand,
+func sortNames() map[string]model.Column {
+	return map[string]model.Column{
+		"cpu": model.ByCPU, "memory": model.ByMemory, "mem": model.ByMemory, "time": model.ByTime, "pid": model.ByPID, "user": model.ByOwner,
+		"state": model.ByState, "nice": model.ByNice, "threads": model.ByThreads, "size": model.BySize, "read": model.ByRead,
+		"written": model.ByWritten, "start": model.ByStart, "cgroup": model.ByCGroup, "command": model.ByCommand,
+	}
 }
 
 // A job is the parsed options.
@@ -130,7 +132,7 @@ func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		}
 		j.view, j.viewed = v, true
 	case "sort":
-		by, ok := sortNames[arg]
+		by, ok := sortNames()[arg]
 		if !ok {
 			o.Usagef("processes cannot be sorted by %q", arg)
 		}

@@ -56,7 +56,7 @@ func TestDebugNames(t *testing.T) {
 // TestForeign checks that names from elsewhere lead to commands that exist, and
 // are not names of ours.
 func TestForeign(t *testing.T) {
-	for name, f := range foreignNames {
+	for name, f := range foreignNames() {
 		if f.use == "" {
 			t.Errorf("%s: %+v says too little", name, f)
 		}

@@ -43,38 +43,44 @@ var (
 )
 
 // flags are the options that set a number.
-var flags = map[string][2]string{
-	"no-header":       {"header", "0"},
-	"no-globals":      {"globals", "0"},
-	"raw":             {"type", "1"},
-	"raw-prefer":      {"type_prefer", "1"},
-	"ignore-incompat": {"ignore_incompat", "1"},
-	"ignore-unknown":  {"ignore_unknown", "1"},
-	"live-filter":     {"live_filter", "1"},
-	"invert-filter":   {"invert_filter", "1"},
-	"omit-flat":       {"omit_flat", "1"},
-	"include-labels":  {"include_labels", "1"},
+func flags() map[string][2]string {
+	return map[string][2]string{
+		"no-header":       {"header", "0"},
+		"no-globals":      {"globals", "0"},
+		"raw":             {"type", "1"},
+		"raw-prefer":      {"type_prefer", "1"},
+		"ignore-incompat": {"ignore_incompat", "1"},
+		"ignore-unknown":  {"ignore_unknown", "1"},
+		"live-filter":     {"live_filter", "1"},
+		"invert-filter":   {"invert_filter", "1"},
+		"omit-flat":       {"omit_flat", "1"},
+		"include-labels":  {"include_labels", "1"},
+	}
 }
 
 // arguments are options with a setting as argument.
-var arguments = map[string]string{
-	"rank":               "rank",
-	"limit-filter":       "limit_filter",
-	"limit-filter-force": "limit_filter_force",
-	"predicate":          "predicate",
-	"timestamp-format":   "timefmt",
-	"precision":          "precision",
-	"precision-force":    "precision_force",
-	"count-scale":        "count_scale",
-	"count-scale-force":  "count_scale_force",
-	"space-scale":        "space_scale",
-	"space-scale-force":  "space_scale_force",
-	"time-scale":         "time_scale",
-	"time-scale-force":   "time_scale_force",
+func arguments() map[string]string {
+	return map[string]string{
+		"rank":               "rank",
+		"limit-filter":       "limit_filter",
+		"limit-filter-force": "limit_filter_force",
+		"predicate":          "predicate",
+		"timestamp-format":   "timefmt",
+		"precision":          "precision",
+		"precision-force":    "precision_force",
+		"count-scale":        "count_scale",
+		"count-scale-force":  "count_scale_force",
+		"space-scale":        "space_scale",
+		"space-scale-force":  "space_scale_force",
+		"time-scale":         "time_scale",
+		"time-scale-force":   "time_scale_force",
+	}
 }
 
 // namesActions are the arguments of -4.
-var namesActions = map[string]string{"ignore": "0", "abort": "1", "update": "2"}
+func namesActions() map[string]string {
+	return map[string]string{"ignore": "0", "abort": "1", "update": "2"}
+}
 
 // own handles the options of these programs.
 func (r *Report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
@@ -84,11 +90,11 @@ func (r *Report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 	if r.p.Own != nil && r.p.Own(r, opt, arg) {
 		return true
 	}
-	if f, ok := flags[opt.Long]; ok {
+	if f, ok := flags()[opt.Long]; ok {
 		r.Settings[f[0]] = f[1]
 		return true
 	}
-	if name, ok := arguments[opt.Long]; ok {
+	if name, ok := arguments()[opt.Long]; ok {
 		r.Settings[name] = arg
 		return true
 	}
@@ -109,7 +115,7 @@ func (r *Report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 	case "instances":
 		r.Instances = append(r.Instances, conf.SplitInstances(arg)...)
 	case "names-change":
-		action, ok := namesActions[arg]
+		action, ok := namesActions()[arg]
 		if !ok {
 			r.Stop("Unknown names-change action '%s' specified.", arg)
 		}

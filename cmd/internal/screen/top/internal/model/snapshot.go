@@ -185,7 +185,7 @@ const (
 )
 
 // panels lists the metrics of which a panel needs at least one.
-var panels = map[Panel][]metric{
+var panels = [...][]metric{
 	PanelCPU:        {mCPUIdle, mCPUUser},
 	PanelCPUs:       {mPerIdle, mPerUser},
 	PanelLoad:       {mLoad},
