@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
 	"github.com/go-pcp/pcp/cmd/internal/tool/parts"
@@ -347,6 +348,10 @@ func TestRedact(t *testing.T) {
 	defer a.Close()
 	if a.Label().Host != "[redacted]" {
 		t.Errorf("host %q", a.Label().Host)
+	}
+	sets, _ := a.Meta().LookupLabels(pcp.LabelContext, uint32(pcp.PMIDNull), a.Label().Start)
+	if want := `{"domainname":"[redacted]","groupid":7,"hostname":"[redacted]","machineid":"[redacted]"}`; len(sets) != 1 || sets[0].JSON != want {
+		t.Errorf("labels %v, want %s", sets, want)
 	}
 	list, _ := a.Meta().Lifetimes(secretProc)
 	if len(list) != 1 || list[0].Name != "17 vault" {

@@ -98,6 +98,8 @@ type job struct {
 	a *archive.Archive
 	w *archive.Writer
 
+	keepSets bool // of labels that change, as in PCP 7
+
 	progress *cli.Progress
 }
 
@@ -164,7 +166,7 @@ func (j *job) addConfig(o *cli.Options, path string) {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	j := &job{env: env}
+	j := &job{env: env, keepSets: env.Seven() || !env.Classic()}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: j.own})
 	j.debug, j.log = o.Debugging, o.DebugLog()
 	switch {
@@ -259,7 +261,7 @@ func (j *job) rules() (*rewrite.Rules, error) {
 		j.progress = cli.NewProgress(j.env, j.env.ProgName(), 0)
 	}
 	rules := rewrite.New(j.a, rewrite.Config{
-		Version: j.version, Rescale: j.rescale, Verbose: j.warnings, Zone: j.env.Local(), Debug: j.log,
+		Version: j.version, Rescale: j.rescale, KeepSets: j.keepSets, Verbose: j.warnings, Zone: j.env.Local(), Debug: j.log,
 		Progress: func(at pcp.Timestamp) { j.progress.SetTime(at, start, finish) },
 		Warn: func(w rewrite.Warning) {
 			fmt.Fprintf(j.env.Stderr, "Warning [%s, line %d]\n%s\n", w.File, w.Line, w.Text)

@@ -47,7 +47,7 @@ pmdumplog(1) before you share it.`,
 }
 
 func redact(ctx context.Context, env *cli.Env) int {
-	j := &job{env: env}
+	j := &job{env: env, keepSets: true}
 	standard := true
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Short {

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
@@ -36,13 +37,17 @@ func (w *rewriter) labels(rec *archive.MetaRecord, body []byte) error {
 }
 
 // A labelEdit is a record of labels being changed. Rules take sets out of it and write
-// them as separate records; the remaining sets are written at the end.
+// them as separate records; the remaining sets are written at the end. With
+// [Config.KeepSets] only labels that move to another identifier or instance are taken out.
 type labelEdit struct {
 	w     *rewriter
 	rec   *archive.MetaRecord
 	sets  []pcp.LabelSet
 	ident uint32
 }
+
+// inPlace reports whether the changes of a rule stay in the record.
+func (e *labelEdit) inPlace(s *labelSpec) bool { return e.w.rules.cfg.KeepSets && s.newIdent == e.ident }
 
 func (e *labelEdit) write(ident uint32, sets []pcp.LabelSet) error {
 	out := *e.rec
@@ -84,9 +89,11 @@ func (e *labelEdit) apply(s *labelSpec) (gone bool, err error) {
 			e.sets[i].Inst = s.newInst
 			continue
 		}
-		set := e.sets[i]
-		e.sets = slices.Delete(e.sets, i, i+1)
-		i--
+		set, inPlace := e.sets[i], flags&labelDelete == 0 && e.inPlace(s)
+		if !inPlace {
+			e.sets = slices.Delete(e.sets, i, i+1)
+			i--
+		}
 		if flags&labelDelete != 0 {
 			continue
 		}
@@ -103,7 +110,9 @@ func (e *labelEdit) apply(s *labelSpec) (gone bool, err error) {
 		if set, err = replaceLabels(set, name, value); err != nil {
 			return false, err
 		}
-		if err := e.write(s.newIdent, []pcp.LabelSet{set}); err != nil {
+		if inPlace {
+			e.sets[i] = set
+		} else if err := e.write(s.newIdent, []pcp.LabelSet{set}); err != nil {
 			return false, err
 		}
 	}
@@ -115,6 +124,7 @@ func (e *labelEdit) apply(s *labelSpec) (gone bool, err error) {
 func (e *labelEdit) applyToLabels(s *labelSpec, set pcp.LabelSet) (pcp.LabelSet, error) {
 	var kept []pcp.Label
 	taken := false
+	inPlace := s.flags&(labelDelete|labelInst) == 0 && e.inPlace(s)
 	for l := range set.All() {
 		if s.name != "" && s.name != `"`+l.Name+`"` || s.value != "" && s.value != l.Value {
 			kept = append(kept, l)
@@ -136,6 +146,11 @@ func (e *labelEdit) applyToLabels(s *labelSpec, set pcp.LabelSet) (pcp.LabelSet,
 		if err != nil {
 			return set, &ValueError{What: "Unable to rewrite label " + json, Err: err}
 		}
+		if inPlace && !hasOther(&set, l.Name, name) {
+			l.Name, l.Value = name[1:len(name)-1], value
+			kept = append(kept, l)
+			continue
+		}
 		own.Inst = set.Inst
 		if s.flags&labelInst != 0 {
 			own.Inst = s.newInst
@@ -147,7 +162,21 @@ func (e *labelEdit) applyToLabels(s *labelSpec, set pcp.LabelSet) (pcp.LabelSet,
 	if !taken {
 		return set, nil
 	}
+	if inPlace {
+		slices.SortStableFunc(kept, func(a, b pcp.Label) int { return strings.Compare(a.Name, b.Name) })
+	}
 	return labelSet(set.Inst, kept)
+}
+
+// hasOther reports whether a set has a label of the quoted name besides the label called own. A set may have each
+// name once.
+func hasOther(set *pcp.LabelSet, own, quoted string) bool {
+	for l := range set.All() {
+		if l.Name != own && `"`+l.Name+`"` == quoted {
+			return true
+		}
+	}
+	return false
 }
 
 // replaceLabels gives all labels of a set a name or a value, as JSON; "" changes nothing.

@@ -74,6 +74,31 @@ func last(t *testing.T, a *archive.Archive, name string) (values []pcp.Value) {
 	return values
 }
 
+// TestKeepSets changes labels and expects the other labels of their sets.
+func TestKeepSets(t *testing.T) {
+	for _, c := range []struct{ rule, want, split string }{
+		{`label context "hostname" { value -> "barn" }`, `{"hostname":"barn","n":1}`, `{"hostname":"barn"}`},
+		{`label context "n" { label -> "a" value -> 7 }`, `{"a":7,"hostname":"cellar"}`, `{"a":7}`},
+		{`label context "n" "2" { value -> 7 }`, `{"hostname":"cellar","n":1}`, `{"hostname":"cellar","n":1}`},
+		{`label context { value -> 7 }`, `{"hostname":7,"n":7}`, `{"hostname":7,"n":7}`},
+		// A set has each name once: this label gets a set of its own in either case.
+		{`label context "n" { label -> "hostname" }`, `{"hostname":1}`, `{"hostname":1}`},
+		{`label context "n" { delete }`, `{"hostname":"cellar"}`, `{"hostname":"cellar"}`},
+	} {
+		for _, keep := range []bool{true, false} {
+			a := rewritten(t, archive.Version3, rewrite.Config{KeepSets: keep}, c.rule)
+			want := c.want
+			if !keep {
+				want = c.split
+			}
+			sets, _ := a.Meta().LookupLabels(pcp.LabelContext, uint32(pcp.PMIDNull), a.Label().Start)
+			if len(sets) != 1 || sets[0].JSON != want {
+				t.Errorf("%s, keep %t: %v, want %s", c.rule, keep, sets, want)
+			}
+		}
+	}
+}
+
 func TestInstances(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		a := rewritten(t, version, rewrite.Config{}, `indom 245.1 { inst 0 -> delete inst 2 -> 20 iname "white" -> "green" }`)

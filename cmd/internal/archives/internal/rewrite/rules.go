@@ -25,6 +25,10 @@ type Config struct {
 	// stays the same. Otherwise only changes that request it do.
 	Rescale bool
 
+	// KeepSets leaves a label that gets another name or value in its set, as PCP 7 does with values. Otherwise it
+	// gets a set of its own, as in 6.0.3, and readers find only one of the two.
+	KeepSets bool
+
 	// Warn is called for each warning. Nil drops them.
 	Warn func(Warning)
 
