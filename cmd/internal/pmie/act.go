@@ -1,6 +1,7 @@
 package pmie
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -70,7 +71,42 @@ func (act *actor) pretend(x *eval.Expr) {
 	if x.Op.Delivers() {
 		text = x.Text + ": " + text
 	}
-	act.buf = fmt.Appendf(act.buf, "%v %s: %s\n", x.Op, act.cfg.date(act.now), text)
+	if act.cfg.Format == "" {
+		act.buf = fmt.Appendf(act.buf, "%v %s: %s\n", x.Op, act.cfg.date(act.now), text)
+		return
+	}
+	act.buf = append(act.appendFormat(act.buf, x, text), '\n')
+}
+
+// appendFormat appends Config.Format with its fields filled in. Other letters after a percent sign are text.
+func (act *actor) appendFormat(b []byte, x *eval.Expr, text string) []byte {
+	format := act.cfg.Format
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			b = append(b, format[i])
+			continue
+		}
+		i++
+		switch c := format[i]; c {
+		case 'a':
+			b = fmt.Append(b, x.Op)
+		case 'd':
+			b = append(b, act.cfg.date(act.now)...)
+		case 'f':
+			b = append(b, cmp.Or(x.File, "<stdin>")...)
+		case 'l':
+			b = strconv.AppendInt(b, int64(x.Line), 10)
+		case 'm':
+			b = append(b, text...)
+		case 'u':
+			b = append(b, timestamp(act.now).Time().Round(time.Microsecond).In(act.cfg.Zone).Format("Mon Jan _2 15:04:05.000000 2006")...)
+		case '%':
+			b = append(b, '%')
+		default:
+			b = append(b, '%', c)
+		}
+	}
+	return b
 }
 
 func (act *actor) action(x *eval.Expr) {

@@ -71,6 +71,10 @@ type Config struct {
 	ShellOut, ShellErr *os.File
 	// Verbose selects the values that are printed.
 	Verbose Verbosity
+	// Format is the form of the line that an action is over an archive: text in which %a is the name of the action, %d the
+	// time, %u the time with microseconds, %f and %l the file and line of the rule and %m the arguments. "" means
+	// "%a %d: %m".
+	Format string
 	// Timestamps prints times with values that are not from archives.
 	Timestamps bool
 	// Places adds file and line to messages about mistakes also at the end of a file, which C does not.

@@ -47,6 +47,8 @@ type Expr struct {
 	Pass    uint64   // the evaluation in which a rule was last looked at
 	Syslog  *Syslog  // where an action's text goes
 	Last    float64  // when an action ran, 0 for never
+	File    string   // with the rule of an action, "" for the standard input
+	Line    int      // of the arrow before an action
 }
 
 // A Cell is the part of a node that each evaluation reads. The cells of a plan are contiguous, in the order of

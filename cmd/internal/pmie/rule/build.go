@@ -335,6 +335,7 @@ func (b *Parser) action(o eval.Op, arg1, arg2 *eval.Expr) *eval.Expr {
 		b.Stomps = true
 	}
 	x := eval.NewExpr(o, arg1, arg2, eval.None, eval.None, eval.None, 1, eval.SemTruth)
+	x.File, x.Line = b.arrowFile, b.arrowLine
 	x.Settle()
 	return x
 }

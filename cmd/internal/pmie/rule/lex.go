@@ -38,6 +38,9 @@ type scanner struct {
 	ended *input // the file that was read to its end
 
 	begins bool // an action may begin with the next token
+
+	arrowFile string // of the last arrow
+	arrowLine int
 }
 
 // open makes the scanner read a text.
@@ -95,6 +98,17 @@ func (s *scanner) back(chars ...int) {
 func (s *scanner) backText(text []byte) {
 	for _, c := range text {
 		s.back(int(c))
+	}
+}
+
+// arrow notes the place of an arrow, which is that of the actions after it. In a macro it is the place of its use.
+func (s *scanner) arrow() {
+	in := s.in
+	for in != nil && in.macro {
+		in = in.outer
+	}
+	if in != nil {
+		s.arrowFile, s.arrowLine = in.name, in.line
 	}
 }
 
@@ -229,6 +243,9 @@ func (b *Parser) macroText() bool {
 // Lex returns the next token, 0 at the end of a statement; it is called by the parser.
 func (b *Parser) Lex(v *yySymType) int {
 	t := max(b.token(v), 0)
+	if t == tARROW {
+		b.arrow()
+	}
 	b.begins = t == tARROW || t == tSEQ || t == tALT || t == '(' && b.begins
 	return t
 }

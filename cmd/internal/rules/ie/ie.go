@@ -41,7 +41,8 @@ exec runs a program without a shell; webhook, alertmanager and mail notify a rec
 of receivers (--receivers).
 
 Over archives, rules are evaluated from the start to the end, as fast as possible, and actions are
-only printed. Values in shell commands (%h, %i, %v, %c) are quoted, so the shell takes them as text.
+only printed, in the form of -o: %a is the name of the action, %d the time, %u the time with
+microseconds, %f and %l the file and line of the rule, %m the arguments, and %% a percent sign. Values in shell commands (%h, %i, %v, %c) are quoted, so the shell takes them as text.
 
 The action alarm shows a notification on the desktop, stomp sends a message to the broker in the
 file of -j.
@@ -80,6 +81,7 @@ terminal lines can be edited.`,
 			cli.Heading("Reporting options"),
 			{Short: 'b', Long: "buffer", Help: "one line buffered output stream, stdout on stderr"},
 			{Short: 'e', Long: "timestamp", Help: "force timestamps to be reported with -V, -v or -W"},
+			{Short: 'o', Long: "format", Arg: "FORMAT", Help: "form of the line for an action, over archives [default \"%a %d: %m\"]", Extra: true},
 			{Short: 'q', Long: "quiet", Help: "quiet mode, default diagnostics suppressed"},
 			{Short: 'v', Help: "verbose mode, expression values printed"},
 			{Short: 'V', Long: "verbose", Help: "verbose mode, annotated expression values printed"},
@@ -172,6 +174,10 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		set.log, set.daemon = arg, true
 	case 'P':
 		set.primary, set.daemon = true, true
+	case 'o':
+		if set.cfg.Format = arg; arg == "" {
+			o.Usagef("-o requires a format")
+		}
 	case 'q':
 		set.cfg.Quiet = true
 	case 'U':
@@ -235,6 +241,19 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.archives, set.foreground = o.Archives, true
 		case len(o.Hosts) > 0:
 			set.host = o.Hosts[0]
+		}
+	}
+	if f := set.cfg.Format; f != "" {
+		for i := 0; i+1 < len(f); i++ {
+			if f[i] != '%' {
+				continue
+			}
+			if i++; strings.IndexByte("adflmu%", f[i]) < 0 {
+				fmt.Fprintf(env.Stderr, "Warning: unrecognized field specifier '%%%c' in format\n", f[i])
+			}
+		}
+		if set.archives == nil {
+			fmt.Fprintf(env.Stderr, "Warning: -o has no effect without archives, actions are carried out\n")
 		}
 	}
 	set.daemon = set.daemon && !set.foreground

@@ -18,16 +18,17 @@ var PauseCommand = &cli.Command{
 	Summary:  "wait for a signal",
 	Synopsis: "",
 	Doc: `Waits for SIGINT, SIGQUIT or SIGTERM, and then succeeds. Other signals have no effect. As the first
-process of a container it reaps processes, and it ends with its last child.`,
+process of a container it reaps processes, and it ends with its last child. The option -w with a text
+has no effect: it shows in the list of processes for what a script waits.`,
 	Examples: []cli.Example{
 		{Line: `pcp pause`, Text: `wait until ctrl-C`},
 	},
 	Run: pause,
 }
 
-// pause waits. Like pmpause it reads no options and no arguments.
+// pause waits. Like pmpause it ignores its arguments, such as -w TEXT of PCP 7.
 func pause(ctx context.Context, env *cli.Env) int {
-	if len(env.Args) > 0 && !env.Classic() {
+	if args, ok := withoutNote(env.Args); (len(args) > 0 || !ok) && !env.Classic() {
 		o := cli.ParseArgs(env, cli.ParseConfig{})
 		o.WantUsage()
 		status, _ := o.Done()

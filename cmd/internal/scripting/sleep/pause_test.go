@@ -46,6 +46,31 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// TestNote checks that -w and its text have no effect.
+func TestNote(t *testing.T) {
+	f := func(want int, args ...string) {
+		t.Helper()
+		env := pauseEnv(args...)
+		env.Name, env.Command = "pmsleep", Command
+		if status := Command.Run(context.Background(), env); status != want {
+			t.Errorf("pmsleep %q: status %d, want %d", args, status, want)
+		}
+	}
+	f(0, "-w", "until the disk is ready", "0.01")
+	f(0, "-wready", "0.01")
+	f(1, "-w", "0.01")
+	f(1, "-w")
+	f(1, "-w", "ready", "0.01", "0.01")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, args := range [][]string{{"-w", "ready"}, {"-wready"}} {
+		env := pauseEnv(args...)
+		if env.Name = "pcp pause"; PauseCommand.Run(ctx, env) != 0 {
+			t.Errorf("pcp pause %q: %s", args, env.Stderr)
+		}
+	}
+}
+
 // TestPauseChildren checks that it ends with the last child.
 func TestPauseChildren(t *testing.T) {
 	done := make(chan int)
