@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/archive/replay"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/internal/debugname"
@@ -27,7 +28,8 @@ var Command = &cli.Command{
 	Synopsis: "[options] [archive [metricname ...]]",
 	Doc: `Prints the contents of an archive, record by record as written: values by default, and with other
 options descriptors, instance domains, labels, help texts, the index and the label. Arguments after
-the archive select metrics.`,
+the archive select metrics. The archive can be a directory, or a list of archives separated by commas,
+of one host.`,
 	Examples: []cli.Example{
 		{Line: `pcp dumplog -a 20261121`, Text: `dump everything`},
 		{Line: `pcp dumplog -z -S @10:00 -T @10:05 20261121 disk.all.total`, Text: `dump five minutes of a metric, in the time zone of the recorded host`},
@@ -141,15 +143,17 @@ func (f *flags) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 // A dumper writes the requested parts of an archive.
 type dumper struct {
 	flags
-	env     *cli.Env
-	a       *archive.Archive
-	label   archive.Label
-	meta    *archive.Meta
-	loc     *time.Location
-	tree    *pmns.Tree // -n
-	b       []byte     // buffered output
-	writeAt int
-	err     error // of writing
+	env *cli.Env
+
+	archives []*archive.Archive // by time
+	a        *archive.Archive   // the archive that is dumped
+	label    archive.Label
+	meta     *archive.Meta // of all
+	loc      *time.Location
+	tree     *pmns.Tree // -n
+	b        []byte     // buffered output
+	writeAt  int
+	err      error // of writing
 
 	metricsOf map[pcp.PMID]*metric
 	indoms    map[pcp.InDom]*instances
@@ -189,7 +193,10 @@ func run(_ context.Context, env *cli.Env) int {
 		log.Printf("__pmStat(\"%s\"): no decompress\n", path)
 	}
 	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.Contains(path, ",") {
-		return env.Fatalf("Multiple archives are not supported")
+		if env.Name == "pmdumplog" && !env.Seven() { // as in 6.0.3
+			return env.Fatalf("Multiple archives are not supported")
+		}
+		return dumpAll(env, o, f, path)
 	}
 	a, err := archive.Options{Debug: o.DebugLog()}.Open(path)
 	if errors.Is(err, pcp.ErrFeature) {
@@ -200,32 +207,83 @@ func run(_ context.Context, env *cli.Env) int {
 		return o.CannotOpen(path, err)
 	}
 	defer a.Close()
-	d := &dumper{
-		flags: f, env: env, a: a, label: a.Label(), meta: a.Meta(), tree: o.NameSpace, writeAt: 256 << 10,
+	return newDumper(env, o, f, []*archive.Archive{a}, a.Meta()).run(o, a)
+}
+
+// dumpAll dumps the archives of a directory or a list.
+func dumpAll(env *cli.Env, o *source.Options, f flags, spec string) int {
+	set, err := replay.Open(spec, replay.Options{Options: archive.Options{Debug: o.DebugLog()}})
+	if err != nil {
+		return o.CannotOpen(spec, err)
+	}
+	defer set.Close()
+	return newDumper(env, o, f, set.Archives(), set.Meta()).run(o, set)
+}
+
+func newDumper(env *cli.Env, o *source.Options, f flags, list []*archive.Archive, meta *archive.Meta) *dumper {
+	return &dumper{
+		flags: f, env: env, archives: list, a: list[0], label: list[0].Label(), meta: meta, tree: o.NameSpace, writeAt: 256 << 10,
 		metricsOf: make(map[pcp.PMID]*metric), indoms: make(map[pcp.InDom]*instances),
 	}
-	status := d.dump(o)
+}
+
+// An archived is an archive, or several.
+type archived interface {
+	Label() archive.Label
+	End() (pcp.Timestamp, error)
+}
+
+// run dumps an archive, or all archives of a set, and returns the exit status.
+func (d *dumper) run(o *source.Options, all archived) int {
+	status := d.dump(o, all)
 	d.flush(0)
 	if d.err != nil {
-		return env.OutputFailed(d.err)
+		return d.env.OutputFailed(d.err)
 	}
 	return status
 }
 
-// dump dumps an open archive.
-func (d *dumper) dump(o *source.Options) int {
-	d.loc = o.ArchiveZone(d.a)
+// each does something for each archive, after a line with its name if there are several. Between is printed before
+// the line.
+func (d *dumper) each(between string, do func() int) int {
+	for _, a := range d.archives {
+		d.a, d.label = a, a.Label()
+		if len(d.archives) > 1 {
+			d.printf("%s--- archive %s ---\n", between, a.Path())
+		}
+		if status := do(); status != 0 {
+			return status
+		}
+	}
+	return 0
+}
+
+// heading returns the heading of a part that each archive has, with an empty line before it unless the line with the
+// archive's name is there.
+func (d *dumper) heading(text string) string {
+	if len(d.archives) > 1 {
+		return text
+	}
+	return "\n" + text
+}
+
+// dump dumps open archives.
+func (d *dumper) dump(o *source.Options, all archived) int {
+	d.loc = o.ArchiveZone(all)
 	d.clock.loc = d.loc
-	window, err := o.ArchiveWindow(d.a, d.loc)
+	window, err := o.ArchiveWindow(all, d.loc)
 	if err != nil {
 		return 1 // already reported
+	}
+	if len(d.archives) > 1 && !d.json {
+		d.printf("Note: multi-archive context with %d archives\n", len(d.archives))
 	}
 	ids, err := d.lookup(o.Args)
 	if err != nil {
 		return 1
 	}
 	if d.flags.label {
-		d.dumpLabel()
+		d.each("", func() int { d.dumpLabel(); return 0 })
 	}
 	if d.descs {
 		d.dumpDescs()
@@ -237,7 +295,7 @@ func (d *dumper) dump(o *source.Options) int {
 		d.dumpTexts()
 	}
 	if d.diskInDoms {
-		if status := d.dumpDiskInDoms(); status != 0 {
+		if status := d.each("\n", d.dumpDiskInDoms); status != 0 {
 			return status
 		}
 	}
@@ -245,7 +303,7 @@ func (d *dumper) dump(o *source.Options) int {
 		d.dumpInDoms()
 	}
 	if d.index {
-		d.dumpIndex()
+		d.each("\n", func() int { d.dumpIndex(); return 0 })
 	}
 	if d.metrics {
 		return d.dumpRecords(ids, window, o.Start != nil || o.Finish != nil)
@@ -366,20 +424,20 @@ func (d *dumper) dumpRecords(ids []pcp.PMID, w pcptime.Window, windowed bool) in
 			done = w.Start
 		}
 	}
-	r := d.a.NewReader()
-	defer r.Close()
-	err := r.Seek(from, dir)
+	r := &records{archives: d.archives, dir: dir, from: from}
+	defer r.close()
 	first := true
 	var skel pcp.Result
+	var err error
 	for err == nil {
 		var raw *pcp.Result
-		if raw, err = r.Next(); err != nil {
+		if raw, err = r.next(); err != nil {
 			break
 		}
-		res, size := raw, len(r.Body())+8
+		res, size := raw, r.size()
 		if len(ids) > 0 && !(len(raw.Sets) == 0 && d.marks) {
 			var bytes int
-			if bytes = d.pick(&skel, raw, ids, r.Body()); len(skel.Sets) == 0 {
+			if bytes = d.pick(&skel, raw, ids, r.body()); len(skel.Sets) == 0 {
 				continue
 			}
 			res, size = &skel, bytes

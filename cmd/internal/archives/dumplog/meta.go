@@ -166,7 +166,7 @@ func (d *dumper) dumpInDoms() {
 
 // dumpDiskInDoms is -I.
 func (d *dumper) dumpDiskInDoms() int {
-	d.printf("\nInstance Domains on-disk ...\n")
+	d.printf("%s", d.heading("Instance Domains on-disk ...\n"))
 	mr, closer, err := d.a.OpenMeta()
 	if err != nil {
 		d.complain("dumpDiskInDom: %s\n", cli.ErrText(err))
@@ -208,7 +208,7 @@ func (d *dumper) dumpDiskInDoms() int {
 
 // dumpIndex is -t.
 func (d *dumper) dumpIndex() {
-	d.printf("\nTemporal Index\n")
+	d.printf("%s", d.heading("Temporal Index\n"))
 	if d.long > 0 {
 		d.printf("\t\t")
 	}

@@ -47,7 +47,9 @@ type labelEdit struct {
 }
 
 // inPlace reports whether the changes of a rule stay in the record.
-func (e *labelEdit) inPlace(s *labelSpec) bool { return e.w.rules.cfg.KeepSets && s.newIdent == e.ident }
+func (e *labelEdit) inPlace(s *labelSpec) bool {
+	return e.w.rules.cfg.KeepSets && s.newIdent == e.ident
+}
 
 func (e *labelEdit) write(ident uint32, sets []pcp.LabelSet) error {
 	out := *e.rec
