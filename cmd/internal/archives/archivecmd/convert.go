@@ -15,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/archives/internal/check"
+	"github.com/go-pcp/pcp/cmd/internal/archives/internal/repair"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
@@ -179,7 +180,7 @@ func (c *conversion) run(env *cli.Env, from, to string) (notes []string, err err
 func publish(base, to string) error {
 	list := check.Files(base)
 	for _, path := range list {
-		if err := syncFile(path); err != nil {
+		if err := repair.SyncFile(path); err != nil {
 			return err
 		}
 	}
@@ -195,7 +196,7 @@ func publish(base, to string) error {
 		}
 		made = append(made, name)
 	}
-	return syncFile(filepath.Dir(to))
+	return repair.SyncFile(filepath.Dir(to))
 }
 
 // passed counts bytes for a meter; it is not safe for concurrent use.

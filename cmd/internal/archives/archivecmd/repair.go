@@ -3,12 +3,9 @@ package archivecmd
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/cmd/internal/archives/internal/check"
 	"github.com/go-pcp/pcp/cmd/internal/archives/internal/repair"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/pcpjson"
@@ -120,10 +117,10 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 		return none(fmt.Errorf("%s: %w", o.Args[0], err))
 	}
 	damaged := strings.TrimPrefix(files.Base, "./")
-	to := files.Base + backupSuffix
+	to := ""
 	if !inPlace {
 		to = o.Args[1]
-	} else if whole(o.Args[0]) {
+	} else if repair.Whole(o.Args[0]) {
 		switch {
 		case quiet:
 		case o.JSON:
@@ -133,19 +130,8 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 		}
 		return repairWhole
 	}
-	if err := archive.CheckFree(to); err != nil {
-		return none(err)
-	}
-	// The new archive is written in a neighbouring directory, so that the name never
-	// belongs to an incomplete archive.
-	dir, err := os.MkdirTemp(filepath.Dir(to), ".pcp-repair-")
-	if err != nil {
-		return none(err)
-	}
-	defer os.RemoveAll(dir)
-	base := filepath.Join(dir, filepath.Base(files.Base))
 	m := cli.NewProgress(env, files.Base, 0)
-	sum, err := repair.Archive(ctx, files, base, repair.Options{Progress: m.Set, Dropped: func(d repair.Drop) {
+	opts := repair.Options{Progress: m.Set, Dropped: func(d repair.Drop) {
 		if d.File = strings.TrimPrefix(d.File, "./"); quiet {
 			return
 		}
@@ -159,15 +145,15 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 			j.Offset = &d.Offset
 		}
 		env.Stdout.Write(pcpjson.Line(j))
-	}})
+	}}
+	var sum repair.Summary
+	if inPlace {
+		sum, err = repair.InPlace(ctx, files, opts)
+	} else {
+		sum, err = repair.To(ctx, files, to, opts)
+	}
 	m.Clear()
 	if err != nil {
-		return none(err)
-	}
-	if !whole(base) {
-		return none(fmt.Errorf("%s: the repaired archive is not whole, and not kept", damaged))
-	}
-	if err := syncFiles(base); err != nil {
 		return none(err)
 	}
 	result := repaired{
@@ -175,13 +161,7 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 		Bytes: sum.Lost.Bytes, Lost: sum.Lost.Records, Values: sum.Lost.Values,
 	}
 	if inPlace {
-		err = replace(files, base)
-		result.Archive, result.Damaged = damaged, damaged+backupSuffix
-	} else if err = repair.Move(base, to); err == nil {
-		err = syncFile(filepath.Dir(to))
-	}
-	if err != nil {
-		return none(err)
+		result.Archive, result.Damaged = damaged, damaged+repair.BackupSuffix
 	}
 	switch {
 	case quiet:
@@ -201,79 +181,4 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 		return repairLoss
 	}
 	return repairWhole
-}
-
-// syncFiles syncs the files of an archive to disk.
-func syncFiles(base string) error {
-	set, err := archive.FindFiles(base)
-	if err != nil {
-		return err
-	}
-	for _, path := range set.All() {
-		if err := syncFile(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// whole reports whether an archive is undamaged.
-func whole(base string) bool {
-	ok := true
-	c := check.Checker{Path: base, NoWrap: true, Found: func(f check.Finding) {
-		// An archive without an index is usable, but slow.
-		if f.Severity == check.Error || f.Severity == check.Warning && f.Pass == 1 {
-			ok = false
-		}
-	}}
-	return c.Run() && ok
-}
-
-// backupSuffix is the suffix of the base name of the old archive that a repair in place
-// keeps.
-const backupSuffix = ".damaged"
-
-// replace replaces an archive, whose files are kept under another name. At each moment
-// every file of the old archive has one of its two names.
-func replace(files *archive.Files, fresh string) error {
-	set, err := archive.FindFiles(fresh)
-	if err != nil {
-		return err
-	}
-	// The new names of the old files are on disk before any file is replaced.
-	for _, path := range files.All() {
-		suffix := strings.TrimPrefix(path, files.Base)
-		if err := os.Link(path, files.Base+backupSuffix+suffix); err != nil {
-			return err
-		}
-	}
-	if err := syncFile(filepath.Dir(files.Base)); err != nil {
-		return err
-	}
-	keep := make(map[string]bool)
-	for _, path := range set.All() {
-		to := files.Base + strings.TrimPrefix(path, set.Base)
-		keep[to] = true
-		if err := os.Rename(path, to); err != nil {
-			return err
-		}
-	}
-	for _, path := range files.All() {
-		if !keep[path] { // it was compressed
-			if err := os.Remove(path); err != nil {
-				return err
-			}
-		}
-	}
-	return syncFile(filepath.Dir(files.Base))
-}
-
-// syncFile syncs a file, or the names in a directory, to disk.
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }

@@ -21,65 +21,66 @@ const module = "github.com/go-pcp/pcp"
 // imports only packages of lower floors, and of its own subtree. ARCHITECTURE.md
 // describes each floor.
 var floors = map[string]int{
-	"":                               0,
-	"config":                         0,
-	"debug":                          0,
-	"wire":                           1,
-	"pcptime":                        1,
-	"pcpjson":                        1,
-	"cmd/internal/discover":          1,
-	"pmns":                           1,
-	"openmetrics":                    1,
-	"mmv":                            1,
-	"archive":                        1,
-	"trace":                          1,
-	"getopt":                         1,
-	"derive":                         2,
-	"pmda":                           2,
-	"pmapi":                          3,
-	"agent":                          3,
-	"internal/agent":                 3,
-	"pmcd":                           4,
-	"pmcd/access":                    2, // agents that have clients of their own ask it too
-	"options":                        4,
-	"cmd/internal/pmlogger":          4,
-	"cmd/internal/pmlogger/share":    2, // leases and statuses in a store
-	"cmd/internal/pmrep":             4,
-	"cmd/internal/pmie":              4,
-	"cmd/internal/pmie/eval":         1,
-	"cmd/internal/pmie/rule":         2,
-	"cmd/internal/pmie/deliver":      2,
-	"cmd/internal/pmproxy":           4,
-	"cmd/internal/web":               4,
-	"cmd/internal/tool":              5, // shared by commands
-	"cmd/internal/live":              6,
-	"cmd/internal/archives":          6,
-	"cmd/internal/archives/internal": 5, // shared by its commands
-	"cmd/internal/record":            6,
-	"cmd/internal/rules":             6,
-	"cmd/internal/reports":           6,
-	"cmd/internal/screen":            6,
-	"cmd/internal/screen/internal":   5, // shared by its commands
-	"cmd/internal/exchange":          6,
-	"cmd/internal/serve":             6,
-	"cmd/internal/agents":            6,
-	"cmd/internal/scripting":         6,
-	"cmd/internal/about":             6,
-	"cmd":                            7,
-	"cmd/bench":                      7,
-	"cmd/bench/archive":              2, // archives, and the commands on them
-	"cmd/bench/harness":              0, // measures any functions
-	"cmd/bench/scale/hosts":          2, // simulated hosts
-	"scripts":                        6,
-	"cmd/conformance":                7,
-	"cmd/internal/interop":           9, // on everything, the real PCP too
-	"examples":                       6,
-	"packaging":                      6,
-	"packaging/chroottest":           6,
-	"internal/testing":               8,
-	"cmd/internal/testing":           8,
-	"internal/console":               1,
-	"internal/procfs":                1,
+	"":                                     0,
+	"config":                               0,
+	"debug":                                0,
+	"wire":                                 1,
+	"pcptime":                              1,
+	"pcpjson":                              1,
+	"cmd/internal/discover":                1,
+	"pmns":                                 1,
+	"openmetrics":                          1,
+	"mmv":                                  1,
+	"archive":                              1,
+	"trace":                                1,
+	"getopt":                               1,
+	"derive":                               2,
+	"pmda":                                 2,
+	"pmapi":                                3,
+	"agent":                                3,
+	"internal/agent":                       3,
+	"pmcd":                                 4,
+	"pmcd/access":                          2, // agents that have clients of their own ask it too
+	"options":                              4,
+	"cmd/internal/pmlogger":                4,
+	"cmd/internal/pmlogger/share":          2, // leases and statuses in a store
+	"cmd/internal/pmrep":                   4,
+	"cmd/internal/pmie":                    4,
+	"cmd/internal/pmie/eval":               1,
+	"cmd/internal/pmie/rule":               2,
+	"cmd/internal/pmie/deliver":            2,
+	"cmd/internal/pmproxy":                 4,
+	"cmd/internal/web":                     4,
+	"cmd/internal/tool":                    5, // shared by commands
+	"cmd/internal/live":                    6,
+	"cmd/internal/archives":                6,
+	"cmd/internal/archives/internal":       5, // shared by its commands
+	"cmd/internal/archives/internal/check": 4, // repair checks what it wrote
+	"cmd/internal/record":                  6,
+	"cmd/internal/rules":                   6,
+	"cmd/internal/reports":                 6,
+	"cmd/internal/screen":                  6,
+	"cmd/internal/screen/internal":         5, // shared by its commands
+	"cmd/internal/exchange":                6,
+	"cmd/internal/serve":                   6,
+	"cmd/internal/agents":                  6,
+	"cmd/internal/scripting":               6,
+	"cmd/internal/about":                   6,
+	"cmd":                                  7,
+	"cmd/bench":                            7,
+	"cmd/bench/archive":                    2, // archives, and the commands on them
+	"cmd/bench/harness":                    0, // measures any functions
+	"cmd/bench/scale/hosts":                2, // simulated hosts
+	"scripts":                              6,
+	"cmd/conformance":                      7,
+	"cmd/internal/interop":                 9, // on everything, the real PCP too
+	"examples":                             6,
+	"packaging":                            6,
+	"packaging/chroottest":                 6,
+	"internal/testing":                     8,
+	"cmd/internal/testing":                 8,
+	"internal/console":                     1,
+	"internal/procfs":                      1,
 
 	"cmd/internal/daemon/controlfile": 1,
 
