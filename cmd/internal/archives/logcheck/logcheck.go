@@ -23,8 +23,11 @@ var Command = &cli.Command{
 	Doc: `Reads an archive from its beginning to its end and reports damage: records that cannot be decoded,
 times that go back, values without a descriptor, counters that went back.
 
+With -R damaged archives are repaired in place, as by "pcp archive repair -i": each readable record is
+kept, and the damaged archive gets the name NAME.damaged. With -r pmlogcheck asks first.
+
 For a report with files and offsets use "pcp archive verify", and "pcp archive repair" to save the
-readable parts.`,
+readable parts in another archive.`,
 	Examples: []cli.Example{
 		{Line: `pcp logcheck 20261121`, Text: `check an archive`},
 		{Line: `pcp logcheck -l 20261121`, Text: `print its label too`},
@@ -37,6 +40,8 @@ readable parts.`,
 			{Short: 'l', Long: "label", Help: "print the archive label"},
 			{Short: 'm', Long: "metadataonly", Help: "skip checking log data volumes"},
 			cli.OptNameSpace,
+			{Short: 'R', Long: "auto-repair", Help: "repair damaged archives, which are kept as NAME.damaged", Extra: true},
+			{Short: 'r', Long: "repair", Help: "the same, after a question for each archive", Extra: true},
 			cli.OptStart,
 			cli.OptFinish,
 			{Short: 'v', Long: "verbose", Help: "verbose output"},
@@ -53,6 +58,7 @@ readable parts.`,
 // flags are the options of this tool.
 type flags struct {
 	label, metaOnly, noWrap bool
+	repair, ask             bool // -R and -r, -r
 	verbose                 int
 }
 
@@ -62,6 +68,10 @@ func (f *flags) own(_ *cli.Options, opt *cli.Option, _ string) bool {
 		f.label = true
 	case 'm':
 		f.metaOnly = true
+	case 'R':
+		f.repair = true
+	case 'r':
+		f.repair, f.ask = true, true
 	case 'v':
 		f.verbose++
 	case 'w':
@@ -72,7 +82,7 @@ func (f *flags) own(_ *cli.Options, opt *cli.Option, _ string) bool {
 	return true
 }
 
-func run(_ context.Context, env *cli.Env) int {
+func run(ctx context.Context, env *cli.Env) int {
 	var f flags
 	o := source.Parse(env, cli.ParseConfig{Own: f.own, Later: true, Archives: true, Multi: true})
 	if len(o.Args) == 0 && !o.Errors() {
@@ -81,6 +91,11 @@ func run(_ context.Context, env *cli.Env) int {
 	}
 	if status, exit := o.Done(); exit {
 		return status
+	}
+	ask := f.question(env)
+	if ask == nil {
+		fmt.Fprintf(env.Stderr, "Error: not interactive so repair not allowed\n       ... consider -R for non-interactive repair\n")
+		return 1
 	}
 	o.AddArchive(o.Args[0])
 	o.End()
@@ -98,6 +113,13 @@ func run(_ context.Context, env *cli.Env) int {
 			continue
 		} else {
 			seen[base] = true
+		}
+		if f.repair {
+			f.one(env, o, c)
+			if !mend(ctx, env, name, ask) {
+				status = 1
+			}
+			continue
 		}
 		// An unreadable record is reported, but pmlogcheck of PCP 6 still exits with 0.
 		if !f.one(env, o, c) && c.ReadError == nil {
