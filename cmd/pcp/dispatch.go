@@ -118,6 +118,8 @@ func (c *call) parse() (rest []string, status int, done bool) {
 			return nil, 0, true
 		case opt.Long == "pmie":
 			c.options = append(c.options, "-P")
+		case opt.Long == "compat" && !cli.IsCompat(arg):
+			return nil, c.env.Fatalf("--compat=%s: neither 6 nor 7", arg), true
 		case opt.Arg == "":
 			variables[callVariables()[opt.Long]] = "true"
 		default:

@@ -39,6 +39,10 @@ func run() int {
 		fmt.Fprintf(env.Stderr, "%s: %v\n", env.Name, err)
 		return 1
 	}
+	if name, ok := sevenName(table, env.Name); ok {
+		env.Name = name
+		os.Setenv("PCP_COMPAT", "7")
+	}
 	if c := cli.Find(table, env.Name); c != nil && c.Link == env.Name {
 		env.Command = c
 	} else if status, done := dispatch(env, func(name, value string) { os.Setenv(name, value) }); done {
@@ -69,6 +73,18 @@ func run() int {
 	}
 	env.WriteAdvice(status)
 	return status
+}
+
+// sevenName returns the name of a program without the 7 at its end, as in pmrep7, which chooses the output of PCP 7.
+func sevenName(table []*cli.Command, name string) (string, bool) {
+	classic, ok := strings.CutSuffix(name, "7")
+	if !ok || cli.Find(table, name) != nil {
+		return "", false
+	}
+	if c := cli.Find(table, classic); classic == "pcp" || c != nil && c.Link == classic {
+		return classic, true
+	}
+	return "", false
 }
 
 // replace runs another program in the place of this one. Of variables that more

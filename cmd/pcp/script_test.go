@@ -22,7 +22,7 @@ import (
 
 // TestMain makes the test binary our program under all its names.
 func TestMain(m *testing.M) {
-	programs := map[string]func(){"pcp": main}
+	programs := map[string]func(){"pcp": main, "pcp7": main, "pmloglabel7": main}
 	for _, c := range commands() {
 		if c.Link != "" {
 			programs[c.Link] = main

@@ -161,7 +161,7 @@ func (f *flags) one(env *cli.Env, o *source.Options, c *check.Checker) bool {
 		// A note about the time zone is on stdout, and not before the label
 		// unless that is a terminal: as in C it is not flushed here.
 		if f.label {
-			printLabel(env.Stderr, a.Label(), tw.Finish, loc)
+			printLabel(env, a.Label(), tw.Finish, loc)
 		}
 		return check.Window{Start: tw.Start, Finish: tw.Finish, FromStart: o.Start == nil}, loc, true
 	}
@@ -169,17 +169,23 @@ func (f *flags) one(env *cli.Env, o *source.Options, c *check.Checker) bool {
 }
 
 // printLabel prints the label of the archive.
-func printLabel(w io.Writer, l archive.Label, end pcp.Timestamp, loc *time.Location) {
+func printLabel(env *cli.Env, l archive.Label, end pcp.Timestamp, loc *time.Location) {
+	w := env.Stderr
+	day := func(t pcp.Timestamp) string { return day(t, loc, env.Seven()) }
 	fmt.Fprintf(w, "Log Label (Log Format Version %d)\nPerformance metrics from host %s\n", l.Version, l.Host)
-	fmt.Fprintf(w, "  commencing %s\n", day(l.Start, loc))
+	fmt.Fprintf(w, "  commencing %s\n", day(l.Start))
 	if end.Sec == pcp.MaxSec {
 		fmt.Fprintf(w, "  ending     UNKNOWN\n")
 		return
 	}
-	fmt.Fprintf(w, "  ending     %s\n", day(end, loc))
+	fmt.Fprintf(w, "  ending     %s\n", day(end))
 }
 
-func day(t pcp.Timestamp, loc *time.Location) string {
+// day returns a date with milliseconds, or with nanoseconds as PCP 7 prints them.
+func day(t pcp.Timestamp, loc *time.Location, nanoseconds bool) string {
 	at := time.Unix(t.Sec, 0).In(loc)
+	if nanoseconds {
+		return fmt.Sprintf("%s.%09d %4.4s", at.Format("Mon Jan _2 15:04:05"), t.Nsec, at.Format("2006"))
+	}
 	return fmt.Sprintf("%s.%03d %4.4s", at.Format("Mon Jan _2 15:04:05"), t.Nsec/1000000, at.Format("2006"))
 }

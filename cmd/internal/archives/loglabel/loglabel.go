@@ -307,7 +307,7 @@ func (l *labels) print(path string) {
 		host, zone = "(null)", "(null)" // there is no label at all
 	}
 	fmt.Fprintf(l.out, "Log Label (Log Format Version %d)\nPerformance metrics from host %s\n", g.Version, host)
-	fmt.Fprintf(l.out, "  commencing %s\n", day(g.Start, loc))
+	fmt.Fprintf(l.out, "  commencing %s\n", l.day(g.Start, loc))
 	if a, err := (archive.Options{Debug: l.debug}).Open(path); err != nil {
 		fmt.Fprintf(l.out, "  ending     UNKNOWN (pmNewContext: %s)\n", cli.ErrText(err))
 	} else {
@@ -315,7 +315,7 @@ func (l *labels) print(path string) {
 		if end, err := a.End(); err != nil {
 			fmt.Fprintf(l.out, "  ending     UNKNOWN (pmGetArchiveEnd: %s)\n", cli.ErrText(err))
 		} else {
-			fmt.Fprintf(l.out, "  ending     %s\n", day(end, loc))
+			fmt.Fprintf(l.out, "  ending     %s\n", l.day(end, loc))
 		}
 	}
 	if l.dumpMore {
@@ -323,7 +323,11 @@ func (l *labels) print(path string) {
 	}
 }
 
-func day(t pcp.Timestamp, loc *time.Location) string {
+// day returns a date with milliseconds, or nanoseconds as PCP 7 prints them.
+func (l *labels) day(t pcp.Timestamp, loc *time.Location) string {
 	at := time.Unix(t.Sec, 0).In(loc)
+	if l.env.Seven() {
+		return fmt.Sprintf("%s.%09d %4.4s", at.Format("Mon Jan _2 15:04:05"), t.Nsec, at.Format("2006"))
+	}
 	return fmt.Sprintf("%s.%03d %4.4s", at.Format("Mon Jan _2 15:04:05"), t.Nsec/1000000, at.Format("2006"))
 }

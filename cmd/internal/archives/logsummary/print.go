@@ -37,7 +37,10 @@ func minus(a, b pcp.Timestamp) pcp.Timestamp {
 func (t *tool) printLabel(label archive.Label) {
 	fmt.Fprintf(t.out, "Log Label (Log Format Version %d)\n", label.Version)
 	fmt.Fprintf(t.out, "Performance metrics from host %s\n", label.Host)
-	const layout = "Mon Jan _2 15:04:05.000 2006"
+	layout := "Mon Jan _2 15:04:05.000 2006"
+	if t.env.Seven() {
+		layout = "Mon Jan _2 15:04:05.000000000 2006"
+	}
 	fmt.Fprintf(t.out, "  commencing %s\n", t.window.Start.Time().In(t.loc).Format(layout))
 	if t.window.Finish.Sec == pcp.MaxSec {
 		fmt.Fprint(t.out, "  ending     UNKNOWN\n")

@@ -28,6 +28,17 @@ func howWide(t pcp.Type) int {
 	return -1
 }
 
+// date returns a date. With PCP_COMPAT=7 it has microseconds or nanoseconds if the times of values have them.
+func (x *viewer) date(t pcp.Timestamp) string {
+	switch {
+	case x.stamps == 0 || !x.env.Seven():
+		return pcptime.Ctime(t, x.loc)
+	case x.stamps == 1:
+		return t.Time().In(x.loc).Format("Mon Jan _2 15:04:05.000000 2006")
+	}
+	return t.Time().In(x.loc).Format("Mon Jan _2 15:04:05.000000000 2006")
+}
+
 // header prints the description of the values.
 func (x *viewer) header(interval time.Duration) {
 	if !x.events {
@@ -38,9 +49,9 @@ func (x *viewer) header(interval time.Duration) {
 	}
 	x.printf("host:      %s\n", x.host)
 	if x.archive != nil {
-		x.printf("start:     %s\n", pcptime.Ctime(x.window.Origin, x.loc))
+		x.printf("start:     %s\n", x.date(x.window.Origin))
 		if x.window.Finish.Sec != pcp.MaxSec {
-			x.printf("end:       %s\n", pcptime.Ctime(x.window.Finish, x.loc))
+			x.printf("end:       %s\n", x.date(x.window.Finish))
 		}
 	}
 	if !x.events {

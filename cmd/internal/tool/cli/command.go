@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -110,7 +111,9 @@ type Env struct {
 	// returns only if it fails.
 	Exec func(path string, args, more []string) error
 
-	mark   Mark            // see Own
+	mark           Mark // see Own
+	compatReported bool
+
 	config *config.Config  // see Config
 	msg    getopt.Messages // messages that Printf keeps for Flush
 }
@@ -141,7 +144,18 @@ func (e *Env) Classic() bool { return !strings.HasPrefix(e.Name, "pcp ") }
 
 // Seven reports whether classic commands print what PCP 7 prints where that differs from 6.0.3: PCP_COMPAT is 7, in the environment or
 // pcp.conf.
-func (e *Env) Seven() bool { return e.Config().Get("PCP_COMPAT") == "7" }
+// A value that is neither 6 nor 7 is reported once.
+func (e *Env) Seven() bool {
+	v := e.Config().Get("PCP_COMPAT")
+	if v != "" && !IsCompat(v) && !e.compatReported && e.Stderr != nil {
+		e.compatReported = true
+		fmt.Fprintf(e.Stderr, "%s: PCP_COMPAT=%s is neither 6 nor 7, and has no effect\n", e.ProgName(), v)
+	}
+	return v == "7"
+}
+
+// IsCompat reports whether a value of PCP_COMPAT is known.
+func IsCompat(v string) bool { return v == "6" || v == "7" }
 
 // IsSet reports whether a variable is in the environment, even if it is empty.
 // Variables such as PCP_COUNTER_WRAP take effect then.
