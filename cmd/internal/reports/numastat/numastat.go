@@ -1,7 +1,9 @@
 package numastat
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 )
 
 // Command is pcp-numastat.
@@ -21,15 +24,25 @@ var Command = &cli.Command{
 numastat, pcp -a ARCHIVE -S TIME numastat) select the host and the time.
 
 Without -w the width of lines is NUMASTAT_WIDTH, or that of the terminal; other output has all nodes
-in one line.`,
+in one line.
+
+As in PCP 7, -m prints the memory of each node by use, in Kbytes, and -n the allocations with a heading. With -p the
+arguments are processes: numbers, or regular expressions that match a part of the command line. For one process its
+memory on each node is divided into huge pages, heap, stack and the rest; several are a table. Memory of processes of
+other users is only visible to root.`,
 	Examples: []cli.Example{
 		{Line: "pcp numastat", Text: "show all nodes"},
 		{Line: "pcp numastat -w 80", Text: "show four in a line"},
+		{Line: "pcp numastat -m", Text: "show what the memory of each node is used for"},
+		{Line: "pcp numastat -p postgres", Text: "show on which nodes the memory of these processes is"},
 	},
 	Options: func() []cli.Option {
 		return []cli.Option{
 			cli.Heading("Options"),
 			{Short: 'w', Long: "width", Arg: "N", Help: "how wide lines may be"},
+			{Short: 'm', Long: "meminfo", Help: "show the memory of each node by use", Extra: true},
+			{Short: 'n', Long: "numastat", Help: "show the allocations on each node", Extra: true},
+			{Short: 'p', Long: "process", Help: "show the memory of the processes that the arguments name", Extra: true},
 			cli.OptJSON,
 			cli.OptVersion,
 			cli.OptHelp,
@@ -53,10 +66,22 @@ const (
 func run(ctx context.Context, env *cli.Env) int {
 	width := int64(0)
 	var wrong error
+	var s selection
 	return pmcc.Report{
 		Kind: pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true},
 		Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
-			if opt.Short != 'w' {
+			switch opt.Short {
+			case 'm':
+				s.memory = true
+				return true
+			case 'n':
+				s.allocations = true
+				return true
+			case 'p':
+				s.processes = true
+				return true
+			case 'w':
+			default:
 				return false
 			}
 			n, ok := pytext.Int(arg)
@@ -66,8 +91,28 @@ func run(ctx context.Context, env *cli.Env) int {
 			width = n
 			return true
 		},
+		Check: func(o *source.Options) bool {
+			s.local = !o.FromArchive() && len(o.Hosts) == 0
+			wrong = cmp.Or(wrong, s.match(o.Args))
+			if s.any() && o.JSON {
+				wrong = errors.New("--json is only for the report without -m, -n and -p")
+			}
+			return false
+		},
 		Valid: func() error { return wrong },
-	}.Run(ctx, env, func(m *pmcc.Manager) int { return report(ctx, env, m, width) })
+	}.Run(ctx, env, func(m *pmcc.Manager) int {
+		if !s.any() {
+			return report(ctx, env, m, width)
+		}
+		if width == 0 {
+			var ok bool
+			if width, ok = lineWidth(env); !ok {
+				return env.Fatalf("NUMASTAT_WIDTH=%s: not a number", env.Getenv("NUMASTAT_WIDTH"))
+			}
+		}
+		s.width = int(max(width, 2*column))
+		return s.report(ctx, m)
+	})
 }
 
 // report prints the table with lines of a width, or of that of the terminal if it is 0.
