@@ -23,6 +23,7 @@ const (
 	itemProcOrdinal     = 156
 	itemProcExec        = 157
 	itemProcTime        = 158
+	itemExtra           = 172 // and the 12 after it
 	itemGhostOrigin     = 1009
 	itemGhostKarma      = 1010
 	itemGhostState      = 1011
@@ -43,6 +44,8 @@ type control struct {
 	notReady  int32     // seconds
 	awayUntil time.Time // zero until the first request after that store
 	updown    updown
+
+	quantities quantities
 }
 
 // away returns an error while the agent is away; the first request starts that time.

@@ -56,6 +56,10 @@ negative.discrete.m_32 negative.discrete.m_64 negative.discrete.m_float negative
 controller.mirage
 proc.ordinal proc.exec proc.time proc.reset
 updown.obs updown.control.repeat updown.control.min updown.control.max updown.control.step
+temperature.celsius temperature.fahrenheit temperature.kelvin
+voltage.volt voltage.millivolt voltage.microvolt
+current.amp current.milliamp current.microamp
+power.kilowatt power.watt power.milliwatt power.microwatt
 `
 
 // makeNames returns the name space.

@@ -110,7 +110,7 @@ func New(cfg Config) (*Agent, error) {
 	a.initState(domain)
 	a.rows = slices.Concat(a.typeRows(), a.numberRows(), a.counterRows(), a.scaleRows(), a.binRows(),
 		a.controlRows(), a.contextRows(), a.metaRows(), a.badRows(), a.dynamicRows(), a.mirageRows(),
-		a.dodgyRows(), a.ghostRows(), a.secretRows(), a.procRows(), a.eventRows(), a.updownRows())
+		a.dodgyRows(), a.ghostRows(), a.secretRows(), a.procRows(), a.eventRows(), a.updownRows(), a.extraRows())
 	metrics := make([]pmda.Metric, len(a.rows))
 	a.stores = make(map[pcp.PMID]*row, len(a.rows))
 	for i := range a.rows {
@@ -156,7 +156,7 @@ func New(cfg Config) (*Agent, error) {
 // initState sets all initial values.
 func (a *Agent) initState(domain int) {
 	a.numbers = newNumbers()
-	a.control = control{errorCode: 0, updown: newUpdown()}
+	a.control = control{errorCode: 0, updown: newUpdown(), quantities: newQuantities()}
 	a.meta = pcp.Desc{
 		PMID: pcp.NewPMID(domain, 0, itemMetaMetric), Type: pcp.Type32, InDom: pcp.InDomNull,
 		Sem: pcp.SemDiscrete, Units: bytesPerSec,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,6 +255,17 @@ func TestStores(t *testing.T) {
 	tt.store(nil, "many.count", pcp.Int32Value(2))
 	tt.want("many.int", "0=0 1=1")
 	tt.store(pcp.ErrSign, "updown.control.step", pcp.Uint32Value(1<<31))
+	tt.want("temperature.kelvin", "2.731500e+02")
+	tt.store(nil, "temperature.fahrenheit", pcp.FloatValue(212))
+	tt.want("temperature.celsius", "1.000000e+02")
+	tt.want("temperature.kelvin", "3.731500e+02")
+	tt.want("voltage.microvolt", "2.400000e+08")
+	tt.store(nil, "voltage.millivolt", pcp.FloatValue(1500))
+	tt.want("voltage.volt", "1.500000e+00")
+	tt.want("current.milliamp", "1.300000e+04")
+	tt.store(nil, "power.kilowatt", pcp.FloatValue(2))
+	tt.want("power.watt", "2.000000e+03")
+	tt.store(pcp.ErrBadStore, "power.watt", pcp.FloatValue(float32(math.NaN())))
 
 	// Results that a client still holds do not change.
 	sets, err := tt.fetchFor(nil, "aggregate.write_me")
