@@ -143,6 +143,7 @@ func (o *Sources) archiveOptions() pmapi.ArchiveOptions {
 	var opts pmapi.ArchiveOptions
 	opts.Debug = o.opts.DebugLog()
 	opts.CounterWrap = o.config().IsSet("PCP_COUNTER_WRAP")
+	opts.Nearest = o.config().Get("PCP_COMPAT") == "7"
 	if opts.IgnoreMarks = o.config().IsSet("PCP_IGNORE_MARK_RECORDS"); opts.IgnoreMarks {
 		if gap := o.config().Getenv("PCP_IGNORE_MARK_RECORDS"); gap != "" {
 			var err error
