@@ -64,6 +64,10 @@ type Config struct {
 	// DefaultConnections.
 	MaxSources, Connections int
 
+	// OptionalLabels shows optional labels of metrics, instance domains and instances too, as newer versions of PCP do.
+	// Identifiers of series do not depend on them in either case.
+	OptionalLabels bool
+
 	// Log receives messages for the operator; nil discards them.
 	Log *slog.Logger
 }

@@ -288,10 +288,10 @@ func indomCommand(ctx context.Context, r *request) error {
 		b = append(b[:0], `"indom":`...)
 		b = appendInDom(b, indom, r.old)
 		b = append(b, `,"labels":`...)
-		b = append(b, identifying(sets)...)
+		b = append(b, k.shown(sets)...)
 		b = appendText(b, text.oneline, text.help, false)
 		b = append(b, `,"instances":[`...)
-		b = appendInstances(b, insts, keep, sets, own)
+		b = k.appendInstances(b, insts, keep, sets, own)
 		return nil
 	})
 	if err != nil {
@@ -310,7 +310,7 @@ func indomCommand(ctx context.Context, r *request) error {
 }
 
 // appendInstances appends the instances that keep selects, with common and own labels.
-func appendInstances(b []byte, insts []pcp.Instance, keep func(pcp.Instance) bool, sets, own []pcp.LabelSet) []byte {
+func (k *known) appendInstances(b []byte, insts []pcp.Instance, keep func(pcp.Instance) bool, sets, own []pcp.LabelSet) []byte {
 	labels := make(map[int32]*pcp.LabelSet, len(own))
 	for i := range own {
 		if own[i].Err == 0 && len(own[i].Index) > 0 {
@@ -318,7 +318,7 @@ func appendInstances(b []byte, insts []pcp.Instance, keep func(pcp.Instance) boo
 		}
 	}
 	first := true
-	common := identifying(sets)
+	common := k.shown(sets)
 	for _, in := range insts {
 		if in.Name == "" || !keep(in) {
 			continue
@@ -333,7 +333,7 @@ func appendInstances(b []byte, insts []pcp.Instance, keep func(pcp.Instance) boo
 		b = rest.AppendString(b, in.Name)
 		b = append(b, `,"labels":`...)
 		if set := labels[in.Inst]; set != nil {
-			b = append(b, identifying(append(sets[:len(sets):len(sets)], *set))...)
+			b = append(b, k.shown(append(sets[:len(sets):len(sets)], *set))...)
 		} else {
 			b = append(b, common...)
 		}

@@ -42,6 +42,8 @@ type definition struct {
 
 // A known is a cache of a collector's metadata; all of it becomes invalid at once.
 type known struct {
+	optional bool // labels are shown
+
 	mu     sync.RWMutex
 	byName map[string]*metric
 	byID   map[pcp.PMID]*metric
@@ -59,11 +61,12 @@ type labelKey struct {
 
 type indomText struct{ oneline, help string }
 
-func newView(s *source) *view { return &view{src: s, known: newKnown()} }
+func newView(s *source) *view { return &view{src: s, known: newKnown(s.h.cfg.OptionalLabels)} }
 
-func newKnown() *known {
+func newKnown(optional bool) *known {
 	return &known{
-		byName: make(map[string]*metric), byID: make(map[pcp.PMID]*metric), plans: make(map[string]*plan),
+		optional: optional,
+		byName:   make(map[string]*metric), byID: make(map[pcp.PMID]*metric), plans: make(map[string]*plan),
 		labels: make(map[labelKey][]pcp.LabelSet), texts: make(map[pcp.InDom]*indomText),
 	}
 }
@@ -71,7 +74,7 @@ func newKnown() *known {
 // reset clears the cache.
 func (v *view) reset() {
 	v.mu.Lock()
-	v.known, v.valid = newKnown(), time.Time{}
+	v.known, v.valid = newKnown(v.known.optional), time.Time{}
 	v.mu.Unlock()
 }
 
@@ -97,7 +100,7 @@ func (v *view) note(l *link, changes pmapi.Changes, at time.Time) {
 	case changes != 0 || l.since.After(v.valid):
 		// The connection does not report changes before it was made.
 		if changes != 0 || !v.valid.IsZero() {
-			v.known = newKnown()
+			v.known = newKnown(v.known.optional)
 		}
 		v.valid = at
 		if changes != 0 {
@@ -187,7 +190,7 @@ type metric struct {
 type about struct {
 	oneline, help string
 	sets          []pcp.LabelSet // from the context to the item
-	labels        string         // JSON of the identifying labels
+	labels        string         // JSON of the labels that are shown
 	series        []string       // for each name
 }
 
@@ -402,10 +405,11 @@ func (m *metric) learn(ctx context.Context, l *link, k *known) error {
 	if a.sets, err = k.labelSets(ctx, l, id, m.desc.InDom); err != nil {
 		return err
 	}
-	a.labels = identifying(a.sets)
+	a.labels = k.shown(a.sets)
+	ident := identifying(a.sets)
 	units := m.desc.Units.String()
 	for _, name := range m.names {
-		a.series = append(a.series, hash(`{"series":"metric","name":"`+name+`","labels":`+a.labels+`,"semantics":"`+
+		a.series = append(a.series, hash(`{"series":"metric","name":"`+name+`","labels":`+ident+`,"semantics":"`+
 			m.desc.Sem.String()+`","type":"`+m.desc.Type.String()+`","units":"`+units+`"}`))
 	}
 	m.mu.Lock()
@@ -419,6 +423,18 @@ func (m *metric) knows() *about {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.about
+}
+
+// shown returns the JSON of the labels that answers have.
+func (k *known) shown(sets []pcp.LabelSet) string {
+	if !k.optional {
+		return identifying(sets)
+	}
+	merged, err := pcp.MergeLabels(sets, nil)
+	if err != nil || merged.JSON == "" {
+		return "null"
+	}
+	return merged.JSON
 }
 
 // identifying returns the JSON of the identifying labels, without optional ones.

@@ -266,7 +266,7 @@ func (set *settings) server(env *cli.Env, file *conf.File, log *slog.Logger) (pm
 
 // openHandlers opens the HTTP handlers of pmproxy. Those of pcp up are in its own package, up.
 func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.File, log *slog.Logger, h *handlers) error {
-	api, err := webapi.New(webapi.Config{Host: set.host, Log: log, AllowHost: h.mayReach})
+	api, err := webapi.New(webapi.Config{Host: set.host, Log: log, AllowHost: h.mayReach, OptionalLabels: env.Seven()})
 	if err != nil {
 		return err
 	}
