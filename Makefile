@@ -32,6 +32,8 @@ help:               ## this list
 
 test: oracle chromium containers chroot modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
 
+# CI runs up to two failed tests of a group once more, and lists them.
+ci: export AGAIN := -again=2
 ci: lint cross test cover release-check ## what CI runs; with CI=true nothing may be left out
 
 cover:              ## how much the tests cover of each tool, without the C implementation; 70 % at least
@@ -44,17 +46,17 @@ modules:            ## fetch what building and testing needs, from servers that 
 	@for m in $(TOOLS); do GOWORK=off scripts/retry $(GO) -C $$m list -deps -test ./... >/dev/null || exit; done
 
 unit: lint-quick
-	$(GO) run ./scripts/gotest -timeout=20m $(ALL)
-	@$(GO) build -o $(BIN)/gotest ./scripts/gotest && for m in $(TOOLS); do (cd $$m && GOWORK=off $(BIN)/gotest -timeout=20m ./...) || exit; done
-	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -timeout=20m ./... || exit; done
+	$(GO) run ./scripts/gotest $(AGAIN) -timeout=20m $(ALL)
+	@$(GO) build -o $(BIN)/gotest ./scripts/gotest && for m in $(TOOLS); do (cd $$m && GOWORK=off $(BIN)/gotest $(AGAIN) -timeout=20m ./...) || exit; done
+	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest $(AGAIN) -timeout=20m ./... || exit; done
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
-	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./internal/agent/... ./archive/replay ./cmd/internal/pmlogger/... ./openmetrics ./trace ./internal/timecontrol ./cmd/internal/discover \
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest $(AGAIN) -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./internal/agent/... ./archive/replay ./cmd/internal/pmlogger/... ./openmetrics ./trace ./internal/timecontrol ./cmd/internal/discover \
 		./cmd/internal/pmproxy ./cmd/internal/pmproxy/logger ./cmd/internal/pmproxy/search ./cmd/internal/pmproxy/seriesapi ./cmd/internal/pmproxy/webapi ./cmd/internal/pmie/alert ./cmd/internal/screen/top ./cmd/internal/serve/up ./cmd/internal/serve/proxy ./cmd/internal/record/logpush \
 		./cmd/internal/web ./cmd/internal/agentlink ./internal/daemonlog ./cmd/internal/daemon/hangup ./cmd/internal/daemon/service && \
-	for m in $(BRIDGES); do GOWORK=off CGO_ENABLED=1 $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -race ./... || exit; done && \
-	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./cmd/internal/archives/logsummary ./cmd/internal/archives/logreduce
+	for m in $(BRIDGES); do GOWORK=off CGO_ENABLED=1 $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest $(AGAIN) -race ./... || exit; done && \
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest $(AGAIN) -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./cmd/internal/archives/logsummary ./cmd/internal/archives/logreduce
 
 .PHONY: lint-quick
 lint-quick:

@@ -30,6 +30,8 @@ type report struct {
 	skipped map[string][]string            // tests by the reason that they were skipped for
 	took    map[string]float64             // seconds, by package
 	failed  []string                       // tests and packages
+	tests   [][2]string                    // that failed, with package and name, without subtests
+	broken  bool                           // something failed that is no result of a test
 	running map[[2]string]time.Time        // tests and packages, by when they began
 }
 
@@ -78,7 +80,11 @@ func (r *report) add(e event) {
 			r.output[key] = new(strings.Builder)
 		}
 		r.output[key].WriteString(e.Output)
+		if strings.Contains(e.Output, "WARNING: DATA RACE") {
+			r.broken = true
+		}
 	case "build-output":
+		r.broken = true
 		fmt.Fprint(r.out, e.Output)
 		r.w.Flush()
 	case "pass", "fail", "skip":
@@ -95,6 +101,9 @@ func (r *report) add(e event) {
 		switch e.Action {
 		case "fail":
 			r.failed = append(r.failed, e.Package+" "+e.Test)
+			if !strings.Contains(e.Test, "/") {
+				r.tests = append(r.tests, key)
+			}
 			fmt.Fprint(r.out, text)
 			r.w.Flush()
 		case "skip":
@@ -110,10 +119,14 @@ func (r *report) ended(e event, text string) {
 	r.took[e.Package] = e.Elapsed
 	for key := range r.running {
 		if key[0] == e.Package {
+			r.broken = r.broken || e.Action == "fail" && key[1] != "" // a panic, or the time-out
 			delete(r.running, key)
 		}
 	}
 	if e.Action == "fail" {
+		if !slices.ContainsFunc(r.tests, func(t [2]string) bool { return t[0] == e.Package }) {
+			r.broken = true
+		}
 		r.failed = append(r.failed, e.Package)
 		for _, key := range slices.SortedFunc(maps.Keys(r.output), func(a, b [2]string) int { return cmp.Compare(a[1], b[1]) }) {
 			if key[0] == e.Package {
@@ -130,6 +143,11 @@ func (r *report) ended(e event, text string) {
 		}
 	}
 	r.w.Flush()
+}
+
+// retryable returns the failed tests. It is false if something else failed too.
+func (r *report) retryable() ([][2]string, bool) {
+	return r.tests, !r.broken && len(r.tests) > 0
 }
 
 // watch prints the running tests at each interval, until stop is called.

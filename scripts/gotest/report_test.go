@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -106,4 +108,58 @@ func TestProgress(t *testing.T) {
 		return strings.Contains(b.String(), "TestHangs/deep")
 	})
 	stop()
+}
+
+// TestAgain has tests that fail once, always, and by more than a test.
+func TestAgain(t *testing.T) {
+	const once = `func TestOnce(t *testing.T) {
+	if f, err := os.OpenFile("marker", os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		f.Close()
+		t.Error("the first time")
+	}
+}
+`
+	for _, c := range []struct {
+		name, tests string
+		most        int
+		failed      bool
+		want        string
+	}{
+		{"once", once, 1, false, "FLAKY: x TestOnce failed, and passes by itself\n"},
+		{"off", once, 0, true, ""},
+		{"always", once + "func TestAlways(t *testing.T) { t.Error(1) }\n", 2, true, "again: x TestAlways\n"},
+		{"too many", once + "func TestAlways(t *testing.T) { t.Error(1) }\n", 1, true, ""},
+		{"panic", once + "func TestPanic(t *testing.T) { panic(1) }\n", 2, true, ""},
+		{"exit", once + "func TestExit(t *testing.T) { os.Exit(1) }\n", 2, true, ""},
+		{"build", "var x int = os.Args\nvar _ testing.T\n", 2, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range map[string]string{
+				"go.mod":    "module x\n\ngo 1.26\n",
+				"x_test.go": "package x\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n" + c.tests,
+			} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Chdir(dir)
+			t.Setenv("GOWORK", "off")
+			var b bytes.Buffer
+			r := newReport(bufio.NewWriter(&b))
+			r.out = &b
+			args := []string{"-timeout=1m", "-run", "Test", "./..."}
+			failed, err := r.test(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if failed && c.most > 0 {
+				failed = r.again(args, c.most)
+			}
+			got := b.String()
+			if failed != c.failed || !strings.Contains(got, c.want) || c.failed && strings.Contains(got, "FLAKY") {
+				t.Errorf("failed %t, want %t, with %q:\n%s", failed, c.failed, c.want, got)
+			}
+		})
+	}
 }
