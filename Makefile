@@ -123,7 +123,7 @@ qa: build           ## the upstream QA suite's tests with our tools in place of 
 	cmd/conformance/run
 
 metrics:            ## docs/metrics, the pages about all metrics, of the tables of the agents
-	$(GO) run ./scripts/metrics
+	$(GO) run ./cmd/scripts/metrics
 
 .PHONY: kubernetes
 kubernetes:         ## packaging/kubernetes, plain manifests, of the Helm chart

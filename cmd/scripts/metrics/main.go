@@ -1,7 +1,7 @@
 // Metrics writes docs/metrics: a page about each agent, made of its tables.
 //
-//	go run ./scripts/metrics            write the pages
-//	go run ./scripts/metrics -n         only list pages that differ from the tables
+//	go run ./cmd/scripts/metrics            write the pages
+//	go run ./cmd/scripts/metrics -n         only list pages that differ from the tables
 //
 // The agents are opened on an empty directory in place of the machine's files, so that the
 // pages are the same on any machine: metrics and instances that come and go are not in them.

@@ -10,7 +10,7 @@ import (
 
 // TestPagesAreCurrent checks that the pages in docs/metrics match the tables of the agents.
 func TestPagesAreCurrent(t *testing.T) {
-	if err := run("../..", true); err != nil {
+	if err := run("../../..", true); err != nil {
 		t.Fatal(err)
 	}
 }
