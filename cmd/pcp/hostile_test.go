@@ -25,9 +25,9 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/config"

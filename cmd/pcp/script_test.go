@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/agent/sample"
 	"github.com/go-pcp/pcp/internal/agent/simple"

@@ -20,8 +20,8 @@ import (
 	"unicode"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/pmda"

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/hangup"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/pmcd/conf"

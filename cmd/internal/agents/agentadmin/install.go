@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/hangup"
 	"github.com/go-pcp/pcp/internal/pacing"
 	"github.com/go-pcp/pcp/pmcd/conf"

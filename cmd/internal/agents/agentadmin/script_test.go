@@ -18,8 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/agents/agentadmin"
 	"github.com/go-pcp/pcp/cmd/internal/agents/agentcmd"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmcd/conf"

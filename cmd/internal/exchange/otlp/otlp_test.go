@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/archive/importer"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/prom/names"
 	"github.com/go-pcp/pcp/cmd/internal/prom/remote"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"

@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"

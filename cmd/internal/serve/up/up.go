@@ -19,8 +19,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/push"

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/agent/trivial"
 	"github.com/go-pcp/pcp/internal/testing/await"

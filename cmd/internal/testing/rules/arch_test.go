@@ -130,6 +130,7 @@ var floors = map[string]int{
 	"internal/processes":                  0,
 	"internal/rootproto":                  1,
 	"cmd/internal/agentlink":              4,
+	"cmd/internal/agent":                  3, // the program's table of agents, and those below it
 	"internal/unitname":                   0, // a mapping
 	"internal/version":                    0,
 	"internal/valueset":                   0,
@@ -151,6 +152,10 @@ var floors = map[string]int{
 var neighbours = map[string]string{
 	"agent -> agent/":                                        "the table of agents names them all",
 	"agent -> internal/agent/":                               "the table of agents names them all",
+	"cmd/internal/agent -> agent":                            "the program's table begins with that of the library",
+	"cmd/internal/agent -> cmd/internal/agent/":              "the table of agents names them all",
+	"cmd/internal/agent -> agent/builtin":                    "there are the words in which an agent describes itself",
+	"cmd/internal/agent/ -> agent/builtin":                   "there are the words in which an agent describes itself",
 	"agent/ -> agent/builtin":                                "there are the words in which an agent says what it is",
 	"internal/agent/ -> internal/agent/pushed":               "agents that programs push to share its table",
 	"internal/agent/ -> agent/builtin":                       "it has the words in which an agent describes itself",
