@@ -31,7 +31,7 @@ type report struct {
 	took    map[string]float64             // seconds, by package
 	failed  []string                       // tests and packages
 	tests   [][2]string                    // that failed, with package and name, without subtests
-	broken  bool                           // something failed that is no result of a test
+	broken  bool                           // something other than a test failed
 	running map[[2]string]time.Time        // tests and packages, by when they began
 }
 
