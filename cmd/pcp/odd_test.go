@@ -48,8 +48,9 @@ var noStatus = []string{
 	"pmcd", "pmdate", "pmiestatus", "pmnewlog", "pmnsadd", "pmproxy", "pmsleep", "pmtrace",
 }
 
-// noOptions are tools to which every argument is one: a name, a text, or nothing to care about.
-var noOptions = []string{"pmlock", "pmpause", "pmpost"}
+// noOptions are tools to which every argument is one: a name, a text, or nothing to care about. Those that ask the user
+// would ask at the terminal of the test.
+var noOptions = []string{"pmlock", "pmpause", "pmpost", "pmconfirm", "pmmessage", "pmquery"}
 
 // TestUnknownOption calls each command by its link with an option that there is
 // not: it must end at once with a message, a status, and no file.

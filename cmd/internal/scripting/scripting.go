@@ -2,6 +2,7 @@
 package scripting
 
 import (
+	"github.com/go-pcp/pcp/cmd/internal/scripting/ask"
 	"github.com/go-pcp/pcp/cmd/internal/scripting/config"
 	"github.com/go-pcp/pcp/cmd/internal/scripting/cpp"
 	"github.com/go-pcp/pcp/cmd/internal/scripting/date"
@@ -35,6 +36,9 @@ func Commands() []*cli.Command {
 		lock.Command,
 		sendsignal.Command,
 		jsontext.Command,
+		ask.ConfirmCommand,
+		ask.MessageCommand,
+		ask.Command,
 		runwith.PythonCommand,
 		runwith.SocksCommand,
 		runwith.NewlogCommand,
