@@ -57,7 +57,7 @@ func foreignNames() map[string]foreignName {
 		"iotop": perProcess, "iftop": network, "nload": network, "nethogs": network, "ifstat": network, "ifconfig": network,
 		"slabtop": {use: "pcp slabinfo"}, "df": {use: "pcp info -f filesys.full"}, "w": {use: "pcp uptime"}, "dool": {use: "pcp dstat"},
 		"sysstat": {use: "pcp iostat, pcp mpstat, pcp pidstat and pcp atopsar"}, "sadf": {use: "pcp import sar for its files, pcp rep -o csv for CSV"},
-		"health": doctor, "diagnose": doctor, "troubleshoot": doctor,
+		"health": doctor, "troubleshoot": {use: "pcp diagnose"}, "slow": {use: "pcp diagnose"}, "bottleneck": {use: "pcp diagnose"},
 		"swap": {use: "pcp vmstat or pcp free"}, "numa": {use: "pcp numastat"}, "systemctl": {use: "pcp service"}, "login": {use: "pcp passwd"},
 		"export": exports, "exports": exports,
 		"kill": {use: "pcp signal"}, "ping": {use: "pcp cdwait"},
