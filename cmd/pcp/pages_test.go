@@ -55,6 +55,7 @@ var elsewhere = []exception{
 	{"docs/statsd.md", "pminfo -f statsd.shop.orders", "cmd/internal/interop/prom TestPushed"},
 	{"docs/web.md", "curl .*44322/(pmapi|metrics)", "cmd/internal/pmproxy/webapi TestPage"},
 	{"docs/web.md", "curl .*44322/api/v1", "cmd/internal/prom/api TestPage"},
+	{"docs/web.md", "curl .*44322/diagnose", "cmd/internal/pmproxy/diagnose TestPage"},
 	{"docs/web.md", "promtool", "cmd/internal/prom/api TestPage"},
 }
 

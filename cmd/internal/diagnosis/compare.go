@@ -56,15 +56,15 @@ type series struct {
 	at     int // the sample of last
 }
 
-// compare finds what changed in an archive. The time of the first finding is compared with the same time of the day before or, if the archive
-// does not have that, with the hour before.
+// compare finds what changed in an archive. The time of the first finding, or all of the time, is compared with the same time of the day before or,
+// if the archive does not have that, with the hour before.
 func (s *sampler) compare(ctx context.Context, d *Diagnosis) error {
 	label, err := s.a.Label(ctx)
 	if err != nil {
 		return err
 	}
 	now := Comparison{Start: d.Start, End: d.End}
-	if len(d.Findings) > 0 && !d.Findings[0].AtStart {
+	if len(d.Findings) > 0 && !d.Findings[0].AtStart && !s.cfg.Whole {
 		now.Start, now.End = d.Findings[0].Since, d.Findings[0].Until
 	}
 	span := max(time.Duration(now.End.Sub(now.Start)*1e9), leastSamples*s.step)
@@ -188,6 +188,9 @@ func (s *sampler) newComparer(ctx context.Context, before *pmapi.ArchiveContext)
 		a, b := &was[i], &is[i]
 		if a.PMID == pcp.PMIDNull || b.PMID == pcp.PMIDNull || a.PMID.Domain() == derivedDomain || b.PMID.Domain() == derivedDomain ||
 			!a.Type.IsNumeric() || !b.Type.IsNumeric() || a.Sem != b.Sem || a.Units != b.Units || a.InDom != b.InDom {
+			continue
+		}
+		if s.cfg.Hidden != nil && s.cfg.Hidden(names[i], *b) {
 			continue
 		}
 		u := a.Units

@@ -322,6 +322,10 @@ func (s *sampler) fetchAt(ctx context.Context, at pcp.Timestamp, names ...string
 			descs[i].PMID = pcp.PMIDNull
 			continue
 		}
+		if s.cfg.Hidden != nil && s.cfg.Hidden(names[i], descs[i]) {
+			descs[i].PMID = pcp.PMIDNull
+			continue
+		}
 		known = append(known, id)
 	}
 	if len(known) == 0 {

@@ -51,6 +51,11 @@ type Config struct {
 	NoCompare bool
 	// Before is an archive with the time before, for the changes of a collector; nil leaves them out.
 	Before *pmapi.ArchiveContext
+	// Whole compares all of the time of an archive with that before it, in place of the time of the first finding.
+	Whole bool
+
+	// Hidden, if not nil, reports whether a metric is treated as missing.
+	Hidden func(name string, desc pcp.Desc) bool
 }
 
 // Run takes samples and applies the rules to them. It returns ctx's cause when that ends.
@@ -221,6 +226,19 @@ func (s *sampler) lookup(ctx context.Context) error {
 	for i, id := range ids {
 		if id != pcp.PMIDNull {
 			s.known[names[i]] = id
+		}
+	}
+	if s.cfg.Hidden == nil {
+		return nil
+	}
+	known := slices.Sorted(maps.Keys(s.known))
+	descs, err := describeAll(ctx, s.c, known)
+	if err != nil {
+		return err
+	}
+	for i, name := range known {
+		if descs[i].PMID == pcp.PMIDNull || s.cfg.Hidden(name, descs[i]) {
+			delete(s.known, name)
 		}
 	}
 	return nil

@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/diagnose"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
@@ -78,6 +80,11 @@ func deny(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, `{"message":"open the address, with its token, that pcp chart printed","success":false}`+"\r\n")
 }
 
+// rules returns the rules of diagnoses.
+func (x *chart) rules() ([]*diagnosis.Rule, error) {
+	return diagnosis.Rules(filepath.Join(x.env.Config().Get("PCP_SYSCONF_DIR"), "diagnose"))
+}
+
 // A hostSource is a collector.
 type hostSource struct {
 	host string
@@ -93,7 +100,7 @@ func (s hostSource) String() string {
 	return s.host
 }
 
-func (s hostSource) handlers(_ context.Context, _ *chart, log *slog.Logger) (map[string]http.Handler, io.Closer, error) {
+func (s hostSource) handlers(_ context.Context, x *chart, log *slog.Logger) (map[string]http.Handler, io.Closer, error) {
 	api, err := webapi.New(webapi.Config{
 		Host: s.host, Open: s.dial, Log: log,
 		AllowHost: func(*pmapi.HostSpec) bool { return false }, // it is a page of this collector
@@ -101,7 +108,8 @@ func (s hostSource) handlers(_ context.Context, _ *chart, log *slog.Logger) (map
 	if err != nil {
 		return nil, nil, err
 	}
-	return map[string]http.Handler{"/pmapi": api}, api, nil
+	found := diagnose.New(diagnose.Config{Host: s.host, Open: s.dial, Rules: x.rules, Zone: x.env.Local(), Log: log})
+	return map[string]http.Handler{"/pmapi": api, "/diagnose": found}, closers{api, found}, nil
 }
 
 // An archiveSource is archives, and directories of them.
@@ -142,5 +150,6 @@ func (s archiveSource) handlers(ctx context.Context, x *chart, log *slog.Logger)
 		store.Close()
 		return nil, nil, err
 	}
-	return map[string]http.Handler{"/series": h}, closers{store, h}, nil
+	found := diagnose.New(diagnose.Config{Archives: store.Recorded, Rules: x.rules, Zone: x.env.Local(), Log: log})
+	return map[string]http.Handler{"/series": h, "/diagnose": found}, closers{store, h, found}, nil
 }

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,13 +14,34 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
+// commandsFor returns the commands for a source.
+func commandsFor(env *cli.Env, o *source.Options, loc *time.Location) diagnosis.Commands {
+	c := diagnosis.Commands{Program: env.Pcp(), Zone: loc}
+	switch {
+	case o.FromArchive():
+		c.Source, c.Past = "-a "+diagnosis.Quote(o.Archives[0]), true
+		switch {
+		case o.TimeZoneSet:
+			c.ZoneOption = "-Z " + diagnosis.Quote(o.TimeZone)
+		case o.HostZone:
+			c.ZoneOption = "-z"
+		}
+	case o.Local:
+		c.Source = "-L"
+	case len(o.Hosts) > 0:
+		c.Source = "-h " + diagnosis.Quote(o.Hosts[0])
+	}
+	return c
+}
+
 // A printer prints a diagnosis.
 type printer struct {
 	env       *cli.Env
-	o         *source.Options
 	d         *diagnosis.Diagnosis
 	loc       *time.Location
 	unchecked bool
+
+	commands diagnosis.Commands
 
 	pmieFile string // "" for none
 	periods  periods
@@ -30,7 +50,7 @@ type printer struct {
 // text prints the diagnosis for people.
 func (p *printer) text() {
 	d, w := p.d, p.env.Stdout
-	fmt.Fprintf(w, "Host %s, from %s to %s, %s every %s.\n", plain(d.Host), p.date(d.Start), p.time(d.End), count(d.Samples, "sample"), interval(d.Interval))
+	fmt.Fprintf(w, "Host %s, from %s to %s, %s every %s.\n", plain(d.Host), p.date(d.Start), p.time(d.End), count(d.Samples, "sample"), diagnosis.Interval(d.Interval))
 	for i := range d.Findings {
 		p.finding(&d.Findings[i])
 	}
@@ -96,10 +116,10 @@ func (p *printer) finding(f *diagnosis.Finding) {
 	}
 	fmt.Fprintf(w, "  Evidence: %s was %s at %s, %s than %s\n", f.Expression, diagnosis.Format(f.Value, f.Rule.Unit, pcp.Units{}), p.time(f.Time), limit,
 		diagnosis.Format(f.Rule.Limit, f.Rule.Unit, pcp.Units{}))
-	for _, e := range p.evidence(f) {
+	for _, e := range p.commands.Evidence(p.d, f) {
 		fmt.Fprintf(w, "            %s\n", e.Command)
 	}
-	if next := p.next(f); next != "" {
+	if next := p.commands.Next(p.d, f); next != "" {
 		fmt.Fprintf(w, "  Next:     %s\n", next)
 	}
 	if f.Cause >= 0 {
@@ -133,7 +153,7 @@ func (p *printer) again(one *period) string {
 		until = p.d.End.Time()
 	}
 	f := &diagnosis.Finding{Since: pcp.TimestampOf(one.since), Until: pcp.TimestampOf(until)}
-	return p.command(f, "alerts test "+quote(p.pmieFile))
+	return p.commands.Command(p.d, f, "alerts test "+diagnosis.Quote(p.pmieFile))
 }
 
 // maxPlain is the number of characters of a text, such as a command line, that are printed.
@@ -188,69 +208,6 @@ func (p *printer) change(c *diagnosis.Change) {
 	fmt.Fprintf(p.env.Stdout, "  %s: %s, before %s%s\n", plain(name), diagnosis.Format(c.After, "", c.Units), diagnosis.Format(c.Before, "", c.Units), more)
 }
 
-// evidence returns the value of a finding and that of what takes most of the resource, with the commands that show them.
-func (p *printer) evidence(f *diagnosis.Finding) []jsonEvidence {
-	rep := "rep -t " + interval(p.d.Interval)
-	if !p.o.FromArchive() {
-		rep += " -s " + strconv.Itoa(p.d.Samples)
-	}
-	list := []jsonEvidence{{f.Expression, f.Instance, f.Value, f.Units, pcpjson.Time(f.Time), p.command(f, rep+" "+strings.Join(f.Metrics, " "))}}
-	if len(f.Takers) > 0 && !slices.Equal(f.Takers[0].Metrics, f.Metrics) {
-		s := &f.Takers[0]
-		if !s.Texts {
-			rep += " -J 3 --dynamic-header"
-		}
-		list = append(list, jsonEvidence{s.Expression, s.Instance, s.Value, s.Units, "", p.command(f, rep+" "+strings.Join(s.Metrics, " "))})
-	}
-	return list
-}
-
-// next returns the command of a rule that shows more, for the source and the time of a finding.
-func (p *printer) next(f *diagnosis.Finding) string {
-	rest, ok := strings.CutPrefix(f.Rule.Next, "pcp ")
-	if !ok {
-		return f.Rule.Next
-	}
-	return p.command(f, rest)
-}
-
-// command returns a command of pcp with the options for the source and the time of a finding.
-func (p *printer) command(f *diagnosis.Finding, rest string) string {
-	list := []string{p.env.Pcp()}
-	switch {
-	case p.o.FromArchive():
-		list = append(list, "-a", quote(p.o.Archives[0]))
-		// A rate takes the sample before.
-		from := f.Since.Add(-p.d.Interval)
-		if from.Compare(p.d.Start) < 0 {
-			from = p.d.Start
-		}
-		list = append(list, "-S", quote("@"+from.Time().In(p.loc).Format(time.DateTime)))
-		list = append(list, "-T", quote("@"+f.Until.Add(999*time.Millisecond).Time().In(p.loc).Format(time.DateTime)))
-		switch {
-		case p.o.TimeZoneSet:
-			list = append(list, "-Z", quote(p.o.TimeZone))
-		case p.o.HostZone:
-			list = append(list, "-z")
-		}
-	case p.o.Local:
-		list = append(list, "-L")
-	case len(p.o.Hosts) > 0:
-		list = append(list, "-h", quote(p.o.Hosts[0]))
-	}
-	return strings.Join(append(list, rest), " ")
-}
-
-// quote returns a word for the shell.
-func quote(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("@%+=:,./-_", c)
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 func (p *printer) date(t pcp.Timestamp) string { return t.Time().In(p.loc).Format(time.DateTime) }
 
 // time is without the date if that is the one of the start.
@@ -260,17 +217,6 @@ func (p *printer) time(t pcp.Timestamp) string {
 		return at.Format(time.TimeOnly)
 	}
 	return at.Format(time.DateTime)
-}
-
-// interval is a duration in the syntax of options.
-func interval(d time.Duration) string {
-	switch {
-	case d%time.Minute == 0 && d > 0:
-		return fmt.Sprintf("%dmin", d/time.Minute)
-	case d%time.Second == 0:
-		return fmt.Sprintf("%ds", d/time.Second)
-	}
-	return fmt.Sprintf("%gs", d.Seconds())
 }
 
 func count(n int, what string) string {
@@ -287,111 +233,15 @@ func was(n int, what string) string {
 	return count(n, what) + " were"
 }
 
-// An object is the JSON of a finding, a change, a rule that was not checked, or the verdict (docs/json.md).
-type object struct {
-	ID         string         `json:"id,omitempty"`
-	Resource   string         `json:"resource,omitempty"`
-	Kind       string         `json:"kind,omitempty"`
-	Severity   string         `json:"severity,omitempty"`
-	Text       string         `json:"text,omitempty"`
-	Reason     string         `json:"reason,omitempty"`
-	Metric     string         `json:"metric,omitempty"`
-	Instance   string         `json:"instance,omitempty"`
-	Expression string         `json:"expression,omitempty"`
-	Limit      string         `json:"limit,omitempty"`
-	Value      *float64       `json:"value,omitempty"`
-	Average    *float64       `json:"average,omitempty"`
-	Before     *float64       `json:"before,omitempty"`
-	After      *float64       `json:"after,omitempty"`
-	Units      string         `json:"units,omitempty"`
-	Time       string         `json:"time,omitempty"`
-	Since      string         `json:"since,omitempty"`
-	Until      string         `json:"until,omitempty"`
-	Samples    int            `json:"samples,omitempty"`
-	Takers     []jsonTaker    `json:"takers,omitempty"`
-	More       int            `json:"more,omitempty"`
-	Cause      string         `json:"cause,omitempty"`
-	Effects    []string       `json:"effects,omitempty"`
-	Evidence   []jsonEvidence `json:"evidence,omitempty"`
-	Command    string         `json:"command,omitempty"`
-	Rule       string         `json:"rule,omitempty"`
-}
-
-type jsonEvidence struct {
-	Expression string  `json:"expression"`
-	Instance   string  `json:"instance,omitempty"`
-	Value      float64 `json:"value"`
-	Units      string  `json:"units,omitempty"`
-	Time       string  `json:"time,omitempty"`
-	Command    string  `json:"command"`
-}
-
-type jsonTaker struct {
-	Kind       string  `json:"kind"`
-	Instance   string  `json:"instance,omitempty"`
-	PID        int32   `json:"pid,omitempty"`
-	User       string  `json:"user,omitempty"`
-	CGroup     string  `json:"cgroup,omitempty"`
-	Container  string  `json:"container,omitempty"`
-	Value      float64 `json:"value"`
-	Units      string  `json:"units,omitempty"`
-	Rank       string  `json:"rank"`
-	Expression string  `json:"expression"`
-}
-
-type verdict struct {
-	OK        bool    `json:"ok"`
-	Host      string  `json:"host"`
-	Start     string  `json:"start"`
-	End       string  `json:"end"`
-	Interval  float64 `json:"interval"`
-	Samples   int     `json:"samples"`
-	Errors    int     `json:"errors"`
-	Warnings  int     `json:"warnings"`
-	Checked   int     `json:"checked"`
-	Unchecked int     `json:"unchecked,omitempty"`
-}
-
 // json prints a line for each finding, each change, each rule that was not checked if that was asked for, and the verdict.
 func (p *printer) json() {
 	d := p.d
-	v := verdict{
-		Host: d.Host, Start: pcpjson.Time(d.Start), End: pcpjson.Time(d.End), Interval: d.Interval.Seconds(),
-		Samples: d.Samples, Checked: d.Checked, Unchecked: len(d.Unchecked),
-	}
+	v := d.Verdict()
 	for i := range d.Findings {
-		f := &d.Findings[i]
-		o := object{
-			ID: f.ID, Resource: f.Rule.Resource, Kind: f.Rule.Kind, Severity: "warning", Text: f.Text, Instance: f.Instance,
-			Expression: f.Expression, Value: &f.Value, Average: &f.Average, Units: f.Units, Time: pcpjson.Time(f.Time),
-			Since: pcpjson.Time(f.Since), Samples: f.Held, More: f.More, Evidence: p.evidence(f), Command: p.next(f),
-			Rule: fmt.Sprintf("%s:%d", f.Rule.File, f.Rule.Line), Limit: fmt.Sprintf("< %g", f.Rule.Limit),
-		}
-		if f.Rule.Above {
-			o.Limit = fmt.Sprintf("> %g", f.Rule.Limit)
-		}
-		if f.Severe {
-			o.Severity = "error"
-			v.Errors++
-		} else {
-			v.Warnings++
-		}
-		if !f.AtEnd {
-			o.Until = pcpjson.Time(f.Until)
-		}
-		if f.Cause >= 0 {
-			o.Cause = d.Findings[f.Cause].ID
-		}
-		for _, e := range f.Effects {
-			o.Effects = append(o.Effects, d.Findings[e].ID)
-		}
-		for _, s := range f.Takers {
-			o.Takers = append(o.Takers, jsonTaker{s.Kind, s.Instance, s.PID, s.User, s.CGroup, s.Container, s.Value, s.Units, string(s.Rank), s.Expression})
-		}
-		p.env.Stdout.Write(pcpjson.Line(&o))
+		p.env.Stdout.Write(pcpjson.Line(p.commands.Finding(d, &d.Findings[i])))
 	}
 	for _, one := range p.periods.list {
-		o := object{
+		o := diagnosis.Object{
 			Rule: one.rule, Severity: "warning", Expression: one.expr, Instance: one.instance, Since: pcpjson.Time(pcp.TimestampOf(one.since)),
 			Command: p.again(one),
 		}
@@ -401,20 +251,16 @@ func (p *printer) json() {
 		if f, err := strconv.ParseFloat(one.value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
 			o.Value = &f
 		}
+		v.OK = false
 		v.Warnings++
 		p.env.Stdout.Write(pcpjson.Line(&o))
 	}
-	v.OK = v.Errors+v.Warnings == 0
 	for i := range d.Changes {
-		c := &d.Changes[i]
-		p.env.Stdout.Write(pcpjson.Line(&object{
-			Metric: c.Metric, Instance: c.Instance, Before: &c.Before, After: &c.After, Units: c.Units.String(), More: c.More,
-			Since: pcpjson.Time(d.Compared.Start), Until: pcpjson.Time(d.Compared.End),
-		}))
+		p.env.Stdout.Write(pcpjson.Line(d.Change(i)))
 	}
 	if p.unchecked {
 		for _, u := range d.Unchecked {
-			p.env.Stdout.Write(pcpjson.Line(&object{ID: u.ID, Reason: u.Reason}))
+			p.env.Stdout.Write(pcpjson.Line(&diagnosis.Object{ID: u.ID, Reason: u.Reason}))
 		}
 	}
 	p.env.Stdout.Write(pcpjson.Line(&v))

@@ -122,6 +122,12 @@ func TestServe(t *testing.T) {
 	if status, body := get(t, url+"/api/v1/query?query=1%2B1&time=5"); status != 200 || body != `{"status":"success","data":{"resultType":"scalar","result":[5,"2"]}}` {
 		t.Errorf("PromQL: %d %q", status, body)
 	}
+	if status, body := get(t, url+"/diagnose"); status != 503 || body != `{"message":"cannot connect to the collector","success":false}`+"\r\n" {
+		t.Errorf("diagnosis without a collector: %d %q", status, body)
+	}
+	if status, body := get(t, url+"/diagnose?host=web1&start=1&end=2"); status != 404 || !strings.Contains(body, "nothing is recorded of web1 at that time") {
+		t.Errorf("diagnosis without archives: %d %q", status, body)
+	}
 	if status, body := get(t, url+"/fleet/hosts?count"); status != 200 || body != "{\"count\":0,\"success\":true}\r\n" {
 		t.Errorf("hosts: %d %q", status, body)
 	}

@@ -24,10 +24,12 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
+	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/conf"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/diagnose"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/logger"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/search"
@@ -271,6 +273,15 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		return err
 	}
 	h.closers = append(h.closers, api)
+	var recordings *archives.Store // nil without archives
+	found := set.diagnoses(env, file, log, h, func(host string, start, end pcp.Timestamp) []string {
+		if recordings == nil {
+			return nil
+		}
+		return recordings.Recorded(host, start, end)
+	})
+	h.closers = append(h.closers, found)
+	h.byPrefix["/diagnose"] = found
 	page, err := web.New(web.Config{})
 	if err != nil {
 		return err
@@ -333,7 +344,7 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		if err != nil {
 			return err
 		}
-		store = ours
+		store, recordings = ours, ours
 		h.closers = append(h.closers, ours)
 		newest := &newest{store: ours, list: list, stamp: list.Stamp()}
 		refreshed = func(h http.Handler) http.Handler { return loaded{h, newest} }
@@ -384,6 +395,18 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	h.closers = append(h.closers, hosts)
 	h.byPrefix["/fleet/"] = refreshed(hosts.Handler(fleet.View{Recording: true}))
 	return nil
+}
+
+// diagnoses makes the handler of diagnoses, which does not show metrics that are excluded.
+func (set *settings) diagnoses(env *cli.Env, file *conf.File, log *slog.Logger, h *handlers, recorded func(string, pcp.Timestamp, pcp.Timestamp) []string) *diagnose.Handler {
+	hidden := excluded(file)
+	return diagnose.New(diagnose.Config{
+		Host: cmp.Or(set.host, webapi.DefaultHost), Open: new(pmapi.Dialer).Dial, AllowHost: h.mayReach, Archives: recorded, Zone: env.Local(), Log: log,
+		Hidden: func(name string, desc pcp.Desc) bool { return hidden(series.Metric{Name: name, Desc: desc}) },
+		Rules: func() ([]*diagnosis.Rule, error) {
+			return diagnosis.Rules(filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "diagnose"))
+		},
+	})
 }
 
 // withEngine returns the series of a store together with those of an engine, if there is one, and its client.

@@ -17,9 +17,12 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
 	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/diagnose"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/fleet"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
@@ -162,15 +165,19 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 		own := forward.New(forward.Config{Engine: client, Local: ownQuery, Log: p.log})
 		query, source, ownQuery, ownSource = anybody, anybody, own, own
 	}
+	diagnoses, ownDiagnoses := http.Handler(p.openDiagnose(set, hostOf(set, collector), ofProcesses)), p.openDiagnose(set, "unix:"+set.socket, nil)
+	if !byTCP {
+		diagnoses = http.HandlerFunc(needToken)
+	}
 	hosts, ownHosts := p.openFleet(store, source, ownSource, set.fleetStore)
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
-			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/alerts": handler, "/": handler,
+			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/diagnose": diagnoses, "/alerts": handler, "/": handler,
 		},
 		PageToken: p.token,
 		Private: map[string]http.Handler{
-			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": ownQuery, "/fleet/": ownHosts, "/alerts": http.HandlerFunc(set.serveAlerts),
+			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": ownQuery, "/fleet/": ownHosts, "/diagnose": ownDiagnoses, "/alerts": http.HandlerFunc(set.serveAlerts),
 		},
 		NoPCP: true, SameOrigin: true,
 		Log: p.log,
@@ -188,6 +195,20 @@ func (p *page) openFleet(store series.Store, source, ownSource fleet.Source, rec
 	f := fleet.New(cfg)
 	p.closers = append([]io.Closer{f}, p.closers...) // before the connections that it uses
 	return f.Handler(fleet.View{}), f.Handler(fleet.View{Source: ownSource, Recording: true})
+}
+
+// openDiagnose makes the handler of diagnoses, which does not show the metrics that are hidden.
+func (p *page) openDiagnose(set *settings, host string, hidden func(series.Metric) bool) *diagnose.Handler {
+	cfg := diagnose.Config{
+		Host: host, Open: (&pmapi.Dialer{Config: noProxies()}).Dial, Archives: set.series.Recorded, Zone: set.zone, Log: p.log,
+		Rules: func() ([]*diagnosis.Rule, error) { return diagnosis.Rules(set.diagnoseDir) },
+	}
+	if hidden != nil {
+		cfg.Hidden = func(name string, desc pcp.Desc) bool { return hidden(series.Metric{Name: name, Desc: desc}) }
+	}
+	h := diagnose.New(cfg)
+	p.closers = append(p.closers, h)
+	return h
 }
 
 // fleetSource returns a source of values for all hosts, as PromQL has them.

@@ -136,6 +136,7 @@ type settings struct {
 	socket, dir  string
 	alerts       func() ([]alert.State, []error) // alerts that fire on this host
 	archiveDir   string                          // of this host's loggers
+	diagnoseDir  string                          // of further rules for diagnoses
 	series       *archives.Store                 // of the archives, nil if nothing reads them
 	promRules    *promrules.Engine               // nil if there are no rules of Prometheus
 	zone         *time.Location
@@ -330,6 +331,7 @@ func (set *settings) complete(env *cli.Env) error {
 		}
 	}
 	set.archiveDir, set.zone = env.Config().Get("PCP_ARCHIVE_DIR"), env.Local()
+	set.diagnoseDir = filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "diagnose")
 	set.alerts = func() ([]alert.State, []error) { return alerts.States(env) }
 	// Clients in other directories use it.
 	if set.dir, err = filepath.Abs(set.dir); err != nil {

@@ -226,6 +226,8 @@ var neighbours = map[string]string{
 	"cmd/internal/pmproxy/seriesapi -> cmd/internal/pmproxy/series/query":  "requests have queries and time windows",
 	"cmd/internal/pmproxy/search -> cmd/internal/pmproxy/internal/rest":    "requests and answers look alike everywhere",
 	"cmd/internal/pmproxy/logger -> cmd/internal/pmproxy/internal/rest":    "requests and answers look alike everywhere",
+	"cmd/internal/pmproxy/diagnose -> cmd/internal/diagnosis":              "it answers with diagnoses",
+	"cmd/internal/pmproxy/diagnose -> cmd/internal/pmproxy/internal/rest":  "requests and answers look alike everywhere",
 	"cmd/internal/pmproxy/fleet -> cmd/internal/pmproxy/internal/rest":     "requests and answers look alike everywhere",
 	"cmd/internal/pmproxy/fleet -> cmd/internal/pmproxy/series":            "its hosts are those of a store",
 
