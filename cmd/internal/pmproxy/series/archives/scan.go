@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/columns"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
@@ -300,37 +302,44 @@ func (s *Store) forget(st *state, gone []string, sources map[uint32]bool) error 
 	})
 }
 
+// An item is an archive that take adds.
+type item struct {
+	path string
+	rec  archiveRecord
+	c    *catalog.Catalog
+	only bool // only volumes grew
+	err  error
+}
+
 // take adds archives. It postpones those that have been replaced, and records their sources in changed.
 func (s *Store) take(ctx context.Context, st *state, paths []string, all map[string]*found, again, changed map[uint32]bool) error {
-	type item struct {
-		path string
-		rec  archiveRecord
-		c    *catalog.Catalog
-		only bool // only volumes grew
-	}
-	var items []item
-	for _, path := range paths {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	looked := make([]item, len(paths))
+	for i, path := range paths {
 		f, was := all[path], st.archs[path]
 		it := item{path: path, rec: archiveRecord{meta: f.meta, volumes: f.volumes}}
 		if was != nil && was.err == "" && was.meta == f.meta && !again[was.source] {
 			it.rec, it.only = was.archiveRecord, true
 			it.rec.volumes = f.volumes
 		}
-		c, err := s.look(path, &it.rec, !it.only)
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) || !s.same(path, f) {
+		looked[i] = it
+	}
+	if err := s.lookAll(ctx, looked); err != nil {
+		return err
+	}
+	var items []item
+	for _, it := range looked {
+		f, was := all[it.path], st.archs[it.path]
+		if err := it.err; err != nil {
+			if errors.Is(err, fs.ErrNotExist) || !s.same(it.path, f) {
 				continue // it vanished, or is being written; the next scan decides
 			}
 			if was == nil || was.err != err.Error() {
-				s.log.Warn("archive is left out", "path", path, "err", err)
+				s.log.Warn("archive is left out", "path", it.path, "err", err)
 			}
-			it.rec.err, it.only, c = err.Error(), false, nil
+			it.rec.err, it.only, it.c = err.Error(), false, nil
 		}
-		if c != nil && was != nil && was.err == "" && !again[was.source] {
-			other, err := s.changed(was, c)
+		if it.c != nil && was != nil && was.err == "" && !again[was.source] {
+			other, err := s.changed(was, it.c)
 			if err != nil {
 				return err
 			}
@@ -339,7 +348,6 @@ func (s *Store) take(ctx context.Context, st *state, paths []string, all map[str
 				continue
 			}
 		}
-		it.c = c
 		items = append(items, it)
 	}
 	return s.x.update(func(tx *tx) error {
@@ -356,6 +364,33 @@ func (s *Store) take(ctx context.Context, st *state, paths []string, all map[str
 		}
 		return nil
 	})
+}
+
+// atOnce is the number of archives in a store of objects that are read side by side: the time to read one is
+// mostly that of the answers of the store.
+const atOnce = 8
+
+// lookAll reads the metadata of archives.
+func (s *Store) lookAll(ctx context.Context, items []item) error {
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i := range items {
+		if err := ctx.Err(); err != nil {
+			break
+		}
+		it := &items[i]
+		look := func() error {
+			it.c, it.err = s.look(it.path, &it.rec, !it.only)
+			return nil
+		}
+		if storage.Remote(it.path) {
+			group.Go(look)
+		} else {
+			_ = look() // its error is in the item
+		}
+	}
+	_ = group.Wait()
+	return ctx.Err()
 }
 
 // look reads the metadata of an archive for the index.
