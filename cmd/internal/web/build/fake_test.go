@@ -317,7 +317,7 @@ func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
 		list := []any{}
 		for _, m := range f.pick(q.Get("name")) {
 			for i, name := range f.domains[m.indom] {
-				list = append(list, map[string]any{"instance": f.number(m, i), "name": name, "labels": map[string]any{}})
+				list = append(list, map[string]any{"instance": f.number(m, i), "name": name, "labels": map[string]any{"initial": name[:1]}})
 			}
 		}
 		reply(w, 200, map[string]any{"context": context, "instances": list})

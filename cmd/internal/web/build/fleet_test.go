@@ -331,8 +331,9 @@ func TestFleetNarrow(t *testing.T) {
 // axe is the package of npm that checks pages for people without a mouse or good sight.
 const axe = "axe-core@4.14.1"
 
-// TestFleetAccessible has axe check the table and the heat map, light and dark.
-func TestFleetAccessible(t *testing.T) {
+// axeScript returns the script of axe, or skips the test.
+func axeScript(t *testing.T) string {
+	t.Helper()
 	chrome(t)
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -348,6 +349,22 @@ func TestFleetAccessible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(script)
+}
+
+// accessible has axe check the page.
+func (p *tab) accessible(script, what string) {
+	p.t.Helper()
+	p.do(script + ";0")
+	list := eval[[]string](p, `axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.map((v) => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(' | ')))`, chromedp.EvalAwaitPromise)
+	for _, v := range list {
+		p.t.Errorf("%s, %s: %s", what, eval[string](p, "document.documentElement.dataset.theme"), v)
+	}
+}
+
+// TestFleetAccessible has axe check the table and the heat map, light and dark.
+func TestFleetAccessible(t *testing.T) {
+	script := axeScript(t)
 	f := newFake(t)
 	f.serveFleet(t, 300, fleet.Recording{Host: "node-00003.example.com", Owner: "r", Lag: time.Second, Error: "e"})
 	p := open(t, f, "#/fleet", 1280, 900)
@@ -356,11 +373,7 @@ func TestFleetAccessible(t *testing.T) {
 		p.until("document.querySelector('.fleet .count').textContent === '300 hosts' && (document.querySelector('.map canvas') || document.querySelector('.fleet tr[data-row]'))")
 		for range 2 {
 			p.key("d")
-			p.do(string(script) + ";0")
-			list := eval[[]string](p, `axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.map((v) => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(' | ')))`, chromedp.EvalAwaitPromise)
-			for _, v := range list {
-				t.Errorf("%s, %s: %s", view, eval[string](p, "document.documentElement.dataset.theme"), v)
-			}
+			p.accessible(script, view)
 		}
 	}
 }

@@ -5,9 +5,11 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { ChartPanel } from "./dashboard";
 import { useApp, useFeedVersion } from "./context";
-import { csv, fileName, png, save, svg, type Picture } from "./export";
-import { align, draw, maxLines, metricsOf, peak, stack, statsOf, type Drawing } from "./lines";
-import { inks, palette } from "./theme";
+import { csv, fileName, numbersOf, png, save, svg, type Picture } from "./export";
+import { align, draw, maxLines, peak, stack, statsOf, wantKey, wantPlots, type Drawing } from "./lines";
+import { colorsOf } from "./schemes";
+import { inks } from "./theme";
+import { describeThreshold, inkOf, reached } from "./thresholds";
 import { clock, dated, span } from "./time";
 import { fixed, formatFor, show, showWith, type Format, type Unit } from "./units";
 
@@ -21,6 +23,7 @@ function canvasHeight(tall: boolean): number {
 // empty says why there is nothing to see.
 function empty(d: Drawing, c: ChartPanel, past: boolean, hasRecorded: boolean, loading: boolean): string {
   if (!c.plots.length) return "No metric yet. Choose some with Edit.";
+  if (d.lost.length) return d.lost.join("; ");
   if (d.absent.length && d.absent.length === c.plots.length) return `The collector has no ${d.absent.join(", ")}.`;
   if (d.strings.length) return `${d.strings.join(", ")} is not a number; its value is under Metrics.`;
   if (loading) return "Reading the archives…";
@@ -37,7 +40,7 @@ const labelled = 3; // lines that have their names in the picture
 type Order = "at" | "mean" | "max";
 
 // An Exporter writes what is seen of a chart into a file.
-export type Exporter = (as: "png" | "svg" | "csv") => void;
+export type Exporter = (as: "png" | "svg" | "csv" | "json") => void;
 
 // mark writes the names of the largest lines beside their peaks, or into their layers.
 function mark(u: uPlot, lines: { label: string; color: string; scale: string; layer: boolean }[], below: number[]): void {
@@ -68,7 +71,7 @@ function mark(u: uPlot, lines: { label: string; color: string; scale: string; la
     const v = u.data[p.k + 1][p.at]!;
     const base = below[p.k] >= 0 ? (u.data[below[p.k] + 1][p.at] ?? 0) : 0;
     const top = u.valToPos(v, p.l.scale);
-    const bottom = u.valToPos(base, p.l.scale);
+    const bottom = u.scales[p.l.scale].distr === 3 ? u.over.clientHeight : u.valToPos(base, p.l.scale);
     if (bottom - top < 14) continue; // it is too small to be pointed at
     const e = document.createElement("span");
     e.className = "mark";
@@ -93,8 +96,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   const { feed, state, theme, zoom } = useApp();
   const version = useFeedVersion();
   const panel = props.panel;
-  const names = useMemo(() => metricsOf(panel), [panel]);
-  useEffect(() => feed.want(names, true), [feed, names.join(" ")]);
+  useEffect(() => wantPlots(feed, panel.plots, true), [feed, wantKey(panel.plots)]);
 
   const [hidden, setHidden] = useState<Set<string>>(new Set());
   const [hover, setHover] = useState<number | null>(null);
@@ -112,7 +114,8 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   const d = useMemo(() => draw(panel, feed, from, to, points, limit), [panel, feed, from, to, version, points, limit]);
   const stacked = panel.style === "stack" || panel.style === "share";
   const share = panel.style === "share";
-  const colors = palette(theme);
+  const colors = colorsOf(theme, panel.scheme, panel.colors);
+  const log = !!panel.log && !stacked;
   // A line keeps its colour while others come and go.
   const given = useRef(new Map<string, number>());
   if (given.current.size > 1000) given.current.clear();
@@ -151,14 +154,22 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     }
     const a = align([...inStack, ...others]);
     const sums = stack(a.v.slice(0, inStack.length), share, inStack.map((l) => l.back));
-    const data = [a.t, ...sums, ...a.v.slice(inStack.length)] as uPlot.AlignedData;
     const order = [...inStack, ...others];
+    // On a logarithmic axis, what is not above zero is drawn at the lower edge: a power of ten of the unit that is shown.
+    const floors = kinds.map((_, axis) => {
+      let m = Infinity;
+      order.forEach((l, k) => l.axis === axis && a.v[k].forEach((x) => typeof x === "number" && x > 0 && x < m && (m = x)));
+      const scale = formats[axis].scale;
+      return axis === 0 && panel.min !== undefined && panel.min > 0 ? panel.min : Math.pow(10, Math.floor(Math.log10((Number.isFinite(m) ? m : 1) * scale) + 1e-9)) / scale;
+    });
+    const lifted = log ? a.v.map((cells, k) => cells.map((x) => (typeof x === "number" && x < floors[order[k].axis] ? floors[order[k].axis] : x))) : a.v;
+    const data = [a.t, ...sums, ...lifted.slice(inStack.length)] as uPlot.AlignedData;
     const width = el.clientWidth || 320;
     const height = canvasHeight(!!props.tall);
     const marks = order.map((l, i) => ({ label: l.label, color: opaque(l.color), scale: l.axis ? "y2" : "y", layer: i < inStack.length }));
     const below = order.map((_, i) => (i < inStack.length ? i - 1 : -1));
     const stepOf = (l: (typeof order)[number]): -1 | 0 | 1 => (panel.style === "bar" ? 0 : l.back ? -1 : d.joint ? 1 : 0);
-    const next = JSON.stringify([order.map((l) => [l.key, l.label, l.color, l.axis, stepOf(l)]), panel.style, panel.min, panel.max, theme, v.zone, formats, width, height]);
+    const next = JSON.stringify([order.map((l) => [l.key, l.label, l.color, l.axis, stepOf(l)]), panel.style, panel.min, panel.max, log && floors, panel.thresholds, theme, v.zone, formats, width, height]);
     const u = plot.current;
     if (u && shape.current === next) {
       u.batch(() => {
@@ -176,6 +187,14 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       (limits: boolean) =>
       (_: uPlot, min: number | null, max: number | null): [number, number] => {
         if (share) return [0, 1];
+        const most = limits ? Math.max(max ?? 0, ...(panel.thresholds ?? []).map((t) => t.value)) : (max ?? 0);
+        if (log) {
+          const lo = floors[limits ? 0 : 1];
+          const scale = formats[limits ? 0 : 1].scale;
+          const hi = limits && panel.max !== undefined ? panel.max : Math.pow(10, Math.ceil(Math.log10(most * scale) - 1e-9)) / scale;
+          return [lo, hi > lo ? hi : lo * 10];
+        }
+        if (most > 0) max = most;
         const lo = limits && panel.min !== undefined ? panel.min : Math.min(0, min ?? 0);
         let hi = limits && panel.max !== undefined ? panel.max : (max ?? 1);
         if (hi <= lo) hi = lo + (hi === 0 ? 1 / (formats[limits ? 0 : 1]?.scale || 1) : Math.abs(hi));
@@ -190,8 +209,9 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       size: 52,
       grid: { stroke: ink.grid, width: 1, show: k === 0 },
       ticks: { show: false },
-      splits: (_u, _i, min, max) => ticks(min, max, formats[k], height),
-      values: (_, splits) => splits.map((s) => tick(s, splits, formats[k])),
+      splits: (_u, _i, min, max) => (log ? decades(min, max, formats[k]) : ticks(min, max, formats[k], height)),
+      ...(log ? { filter: (_: uPlot, splits: number[]) => splits } : {}),
+      values: (_, splits) => splits.map((s) => tick(s, log ? [0, s] : splits, formats[k])),
     });
     const stepped = new Map([-1, 1].map((align) => [align, uPlot.paths.stepped?.({ align: align as -1 | 1 })]));
     const bars = uPlot.paths.bars?.({ size: [0.8, 40], align: 1 });
@@ -209,8 +229,8 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       },
       scales: {
         x: { time: true, min: from, max: to, auto: false },
-        y: { range: range(true) },
-        ...(two ? { y2: { range: range(false) } } : {}),
+        y: { range: range(true), ...(log ? { distr: 3 as const, log: 10 as const } : {}) },
+        ...(two ? { y2: { range: range(false), ...(log ? { distr: 3 as const, log: 10 as const } : {}) } } : {}),
       },
       tzDate: (ts: number) => (v.zone === "local" ? new Date(ts * 1e3) : uPlot.tzDate(new Date(ts * 1e3), v.zone)),
       axes: [
@@ -244,7 +264,12 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       ],
       bands: inStack.slice(1).map((l, i) => ({ series: [i + 2, i + 1] as [number, number], fill: opaque(l.color) + "66" })),
       hooks: {
-        draw: [(x) => mark(x, marks, below)],
+        draw: [
+          (x) => {
+            mark(x, marks, below);
+            limits(x, panel);
+          },
+        ],
         ready: [
           (x) => {
             x.over.addEventListener("mousedown", (e) => {
@@ -338,6 +363,10 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
         save(name("csv"), "text/csv;charset=utf-8", csv([["time", ...shownLines.map((l) => l.label + (unit(l) ? ` (${unit(l)})` : ""))], ...a.t.map((t, i) => [new Date(t * 1000).toISOString(), ...a.v.map((w) => w[i])]).filter((r) => r.slice(1).some((x) => typeof x === "number"))]));
         return;
       }
+      if (as === "json") {
+        save(name("json"), "application/json", numbersOf({ title, host: feed.host, from, to }, shownLines.map((l) => ({ label: l.label, metric: panel.plots[Number(l.key.split(" ", 1)[0])]?.metric ?? "", instance: l.key.slice(l.key.indexOf(" ") + 1), kind: l.kind, t: l.all.t, v: l.all.v }))));
+        return;
+      }
       if (!u) return;
       const style = getComputedStyle(document.documentElement);
       const color = (k: string) => style.getPropertyValue(k).trim();
@@ -346,6 +375,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
         when: `${dated(from, v.zone)} – ${dated(to, v.zone)}`,
         unit: formats.map((f) => f.unit).filter(Boolean).join(", "),
         u,
+        thresholds: (panel.thresholds ?? []).map((t) => ({ value: t.value, color: inkOf(t.level), text: describeThreshold(t, kinds[0]) })),
         heads: [v.live ? "now" : "last", "mean", "max"],
         ink: { ...inks(theme), background: color("--card"), strong: color("--text") },
         lines: shownLines.map((l, i) => {
@@ -398,6 +428,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
               {rows.map((l) => {
                 const s = l.stats;
                 const off = hidden.has(l.key);
+                const over = l.axis === 0 ? reached(s.at, panel.thresholds) : null;
                 return (
                   <tr key={l.key} class={off ? "off" : ""}>
                     <th scope="row">
@@ -406,9 +437,14 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
                           <rect width="10" height="10" rx="2" fill={l.color} />
                         </svg>
                         <span class="name">{l.label}</span>
+                        {over && (
+                          <span class={"over " + over.level} title={`At or above ${describeThreshold(over, l.kind)}`}>
+                            ▲<span class="vh"> at or above a threshold</span>
+                          </span>
+                        )}
                       </button>
                     </th>
-                    <td>{showWith(s.at, l.kind.unit, l.kind.utilization)}</td>
+                    <td class={over?.level}>{showWith(s.at, l.kind.unit, l.kind.utilization)}</td>
                     <td>{showWith(s.mean, l.kind.unit, l.kind.utilization)}</td>
                     <td>{showWith(s.max, l.kind.unit, l.kind.utilization)}</td>
                   </tr>
@@ -439,8 +475,15 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
           </label>
         </p>
       )}
-      {(d.more > 0 || d.other.length > 0 || (d.absent.length > 0 && colored.length > 0)) && (
+      {(panel.thresholds?.length || log) && colored.length > 0 && (
         <p class="note">
+          {!!panel.thresholds?.length && `Thresholds: ${panel.thresholds.map((t) => describeThreshold(t, kinds[0])).join(", ")}. `}
+          {log && "The axis is logarithmic; what is not above zero is at its lower end."}
+        </p>
+      )}
+      {(d.more > 0 || d.other.length > 0 || ((d.absent.length > 0 || d.lost.length > 0) && colored.length > 0)) && (
+        <p class="note">
+          {colored.length > 0 && d.lost.length > 0 && `Not drawn: ${d.lost.join("; ")}. `}
           {d.more > 0 && `${d.more} more lines are not drawn. `}
           {d.other.length > 0 && `Not drawn, as a third unit has no axis: ${d.other.join(", ")}. `}
           {d.absent.length > 0 && colored.length > 0 && `Not there: ${d.absent.join(", ")}.`}
@@ -466,6 +509,35 @@ function named(c: string): string {
   x.fillStyle = c;
   const s = String(x.fillStyle);
   return /^#[0-9a-f]{6}$/i.test(s) ? s : "#888888";
+}
+
+// limits draws the thresholds of a chart.
+function limits(u: uPlot, panel: ChartPanel): void {
+  const x = u.ctx;
+  for (const t of panel.thresholds ?? []) {
+    const y = u.valToPos(t.value, "y", true);
+    if (!(y >= u.bbox.top && y <= u.bbox.top + u.bbox.height)) continue;
+    x.save();
+    x.strokeStyle = inkOf(t.level);
+    x.lineWidth = devicePixelRatio || 1;
+    x.setLineDash([6 * x.lineWidth, 4 * x.lineWidth]);
+    x.beginPath();
+    x.moveTo(u.bbox.left, y);
+    x.lineTo(u.bbox.left + u.bbox.width, y);
+    x.stroke();
+    x.restore();
+  }
+}
+
+// decades are the powers of ten of the unit that is shown.
+function decades(min: number, max: number, f: Format | undefined): number[] {
+  const scale = f?.scale ?? 1;
+  const a = Math.ceil(Math.log10(min * scale) - 1e-9);
+  const b = Math.floor(Math.log10(max * scale) + 1e-9);
+  const step = Math.max(1, Math.ceil((b - a) / 8));
+  const out: number[] = [];
+  for (let e = a; e <= b && out.length < 50; e += step) out.push(Math.pow(10, e) / scale);
+  return out.length ? out : [min];
 }
 
 // ticks picks round numbers of the unit that is shown.

@@ -1,5 +1,7 @@
 // Dashboards: what is shown, as data that can be saved, sent and read back.
 
+import { compile } from "./pattern";
+
 export type Style = "line" | "area" | "stack" | "share" | "bar";
 export const styles: Style[] = ["line", "area", "stack", "share", "bar"];
 
@@ -14,7 +16,18 @@ export interface Plot {
   raw?: boolean; // show a counter as it is
   per?: string; // divide by this metric, which has one value
   optional?: boolean; // say nothing if it is missing
+  host?: string; // of another host than that of the page
+  where?: Record<string, string[]>; // labels that an instance must have, each with one of these values
 }
+
+// A Threshold is a value, in bytes, seconds, counts or parts of one, from which on a value is of note.
+export interface Threshold {
+  value: number;
+  level: Level;
+  text?: string;
+}
+
+export type Level = "warn" | "bad";
 
 export interface ChartPanel {
   kind: "chart";
@@ -23,7 +36,51 @@ export interface ChartPanel {
   min?: number;
   max?: number;
   top?: number; // draw so many lines, those with the largest values
+  log?: boolean; // the axis is logarithmic
+  scheme?: string; // the colours, by the name of a scheme
+  colors?: string[]; // in place of a scheme
+  thresholds?: Threshold[];
   plots: Plot[];
+}
+
+// A ValuePanel has the values of now in large digits.
+export interface ValuePanel {
+  kind: "value";
+  title: string;
+  of: Reduced;
+  thresholds?: Threshold[];
+  plots: Plot[];
+}
+
+// What one number is made of those of a window.
+export type Reduced = "last" | "mean" | "max";
+export const reduced: Reduced[] = ["last", "mean", "max"];
+
+// A HeatPanel has a row for each instance, and a colour for each time.
+export interface HeatPanel {
+  kind: "heat";
+  title: string;
+  scheme?: string;
+  max?: number; // has the last colour
+  top?: number;
+  log?: boolean;
+  plots: Plot[];
+}
+
+// A TablePanel has a row for each instance, and a column for each plot; a plot may be of texts.
+export interface TablePanel {
+  kind: "table";
+  title: string;
+  rows: number;
+  thresholds?: Threshold[];
+  plots: Plot[];
+}
+
+// A TextPanel has headings (#), lists (-) and paragraphs.
+export interface TextPanel {
+  kind: "text";
+  title: string;
+  text: string;
 }
 
 // A Column of a list has the sum of some metrics, or if they have no values that of others.
@@ -42,22 +99,59 @@ export interface ListPanel {
   rows: number;
 }
 
-export type Panel = ChartPanel | ListPanel;
+// The panels that are made of plots.
+export type PlotPanel = ChartPanel | ValuePanel | HeatPanel | TablePanel;
+export type Panel = PlotPanel | ListPanel | TextPanel;
+
+// A Variable stands, as $name, for what is chosen above the panels: hosts, instances of a metric, values of a label, or
+// words. Without values it is all instances and labels, the host of the page, and the first word.
+export interface Variable {
+  name: string;
+  title?: string;
+  kind: VariableKind;
+  metric?: string; // whose instances or labels are chosen
+  label?: string;
+  choices?: string[];
+  values: string[];
+}
+
+export type VariableKind = "host" | "instance" | "label" | "choice";
+export const variableKinds: VariableKind[] = ["host", "instance", "label", "choice"];
 
 export interface Dashboard {
   title: string;
   panels: Panel[];
+  variables?: Variable[];
+  window?: number; // seconds that it shows when it is opened
+  notes?: string[]; // what was not imported, and why
 }
 
-const format = "go-pcp dashboard 1";
-const maxPanels = 200;
-const maxPlots = 200;
+export const format = "go-pcp dashboard 1";
+export const maxPanels = 200;
+export const maxPlots = 200;
+const maxVariables = 20;
+const maxValues = 200; // of a variable, or of a label
+const maxThresholds = 20;
+const maxColors = 100;
+export const maxNotes = 500;
+const maxText = 16 << 10;
 export const maxTop = 100;
 
-function text(v: unknown, what: string, optional = false): string | undefined {
+function text(v: unknown, what: string, optional = false, max = 4096): string | undefined {
   if (v === undefined && optional) return undefined;
-  if (typeof v !== "string" || v.length > 4096) throw new Error(`${what} is not a text`);
+  if (typeof v !== "string") throw new Error(`${what} is not a text`);
+  if (v.length > max) throw new Error(`${what} is longer than ${max} characters`);
   return v;
+}
+
+function texts(v: unknown, what: string, max: number): string[] {
+  return list(v, what, max).map((x, i) => text(x, `${what}[${i}]`)!);
+}
+
+function one<T extends string>(v: unknown, what: string, of: T[]): T {
+  const x = of.find((o) => o === v);
+  if (!x) throw new Error(`${what} is not one of ${of.join(", ")}`);
+  return x;
 }
 
 function list(v: unknown, what: string, max: number): unknown[] {
@@ -76,12 +170,18 @@ function plotOf(v: any, where: string): Plot {
   if (typeof v !== "object" || v === null) throw new Error(`${where} is not an object`);
   const p: Plot = { metric: text(v.metric, where + ".metric")! };
   if (v.instances !== undefined) p.instances = list(v.instances, where + ".instances", 4096).map((i, k) => text(i, `${where}.instances[${k}]`)!);
-  for (const k of ["match", "unmatch", "legend", "color", "per"] as const) {
+  for (const k of ["match", "unmatch", "legend", "color", "per", "host"] as const) {
     const s = text(v[k], `${where}.${k}`, true);
     if (s !== undefined) p[k] = s;
   }
   if (p.match !== undefined) pattern(p.match, where + ".match");
   if (p.unmatch !== undefined) pattern(p.unmatch, where + ".unmatch");
+  if (v.where !== undefined) {
+    if (typeof v.where !== "object" || v.where === null || Array.isArray(v.where)) throw new Error(`${where}.where is not an object`);
+    const labels = Object.entries(v.where);
+    if (labels.length > maxValues) throw new Error(`${where}.where has more than ${maxValues} entries`);
+    p.where = Object.fromEntries(labels.map(([k, x]) => [text(k, where + ".where")!, texts(x, `${where}.where[${JSON.stringify(k.slice(0, 60))}]`, maxValues)]));
+  }
   if (v.raw === true) p.raw = true;
   if (v.optional === true) p.optional = true;
   return p;
@@ -89,9 +189,9 @@ function plotOf(v: any, where: string): Plot {
 
 function pattern(p: string, where: string): void {
   try {
-    new RegExp(p);
-  } catch {
-    throw new Error(`${where}: ${JSON.stringify(p)} is not a regular expression`);
+    compile(p);
+  } catch (e) {
+    throw new Error(`${where}: ${e instanceof Error ? e.message : e}`);
   }
 }
 
@@ -107,26 +207,76 @@ function panelOf(v: any, where: string): Panel {
     if (!columns.length) throw new Error(`${where}.columns is empty`);
     return { kind: "list", title, of: text(v.of, where + ".of")!, columns, rows: Math.min(100, Math.max(1, num(v.rows, where + ".rows") ?? 10)) };
   }
-  if (v.kind !== "chart") throw new Error(`${where}.kind is neither "chart" nor "list"`);
-  if (!styles.includes(v.style)) throw new Error(`${where}.style is not one of ${styles.join(", ")}`);
-  const c: ChartPanel = { kind: "chart", title, style: v.style, plots: list(v.plots, where + ".plots", maxPlots).map((p, i) => plotOf(p, `${where}.plots[${i}]`)) };
+  if (v.kind === "text") return { kind: "text", title, text: text(v.text, where + ".text", false, maxText)! };
+  const kind = one(v.kind, where + ".kind", ["chart", "value", "heat", "table"]);
+  const plots = () => list(v.plots, where + ".plots", maxPlots).map((p, i) => plotOf(p, `${where}.plots[${i}]`));
   const min = num(v.min, where + ".min");
   const max = num(v.max, where + ".max");
-  if (min !== undefined) c.min = min;
-  if (max !== undefined) c.max = max;
-  const top = num(v.top, where + ".top");
-  if (top !== undefined) c.top = Math.min(maxTop, Math.max(1, Math.round(top)));
-  return c;
+  const topOf = num(v.top, where + ".top");
+  const top = topOf === undefined ? undefined : Math.min(maxTop, Math.max(1, Math.round(topOf)));
+  const scheme = text(v.scheme, where + ".scheme", true);
+  const thresholds = v.thresholds === undefined ? undefined : list(v.thresholds, where + ".thresholds", maxThresholds).map((t, i) => thresholdOf(t, `${where}.thresholds[${i}]`));
+  const given = <T extends object>(o: T): Partial<T> => Object.fromEntries(Object.entries(o).filter(([, x]) => x !== undefined)) as Partial<T>;
+  switch (kind) {
+    case "value":
+      return { kind, title, of: v.of === undefined ? "last" : one(v.of, where + ".of", reduced), plots: plots(), ...given({ thresholds }) };
+    case "heat":
+      return { kind, title, plots: plots(), ...given({ scheme, max, top, log: v.log === true ? true : undefined }) };
+    case "table":
+      return { kind, title, rows: Math.min(1000, Math.max(1, Math.round(num(v.rows, where + ".rows") ?? 20))), plots: plots(), ...given({ thresholds }) };
+  }
+  const style = one(v.style, where + ".style", styles);
+  if (v.log === true && (style === "stack" || style === "share")) throw new Error(`${where}: a ${style} has no logarithmic axis`);
+  const colors = v.colors === undefined ? undefined : texts(v.colors, where + ".colors", maxColors);
+  return { kind, title, style, plots: plots(), ...given({ min, max, top, log: v.log === true ? true : undefined, scheme, colors, thresholds }) };
+}
+
+function thresholdOf(v: any, where: string): Threshold {
+  if (typeof v !== "object" || v === null) throw new Error(`${where} is not an object`);
+  const value = num(v.value, where + ".value");
+  if (value === undefined) throw new Error(`${where}.value is not a number`);
+  const t: Threshold = { value, level: v.level === undefined ? "bad" : one(v.level, where + ".level", ["warn", "bad"]) };
+  const words = text(v.text, where + ".text", true);
+  if (words !== undefined) t.text = words;
+  return t;
+}
+
+export const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,60}$/;
+
+function variableOf(v: any, where: string): Variable {
+  if (typeof v !== "object" || v === null) throw new Error(`${where} is not an object`);
+  const name = text(v.name, where + ".name")!;
+  if (!variableName.test(name)) throw new Error(`${where}.name is not a name of letters, digits and _`);
+  const x: Variable = { name, kind: one(v.kind, where + ".kind", variableKinds), values: texts(v.values ?? [], where + ".values", maxValues) };
+  for (const k of ["title", "metric", "label"] as const) {
+    const s = text(v[k], `${where}.${k}`, true);
+    if (s !== undefined) x[k] = s;
+  }
+  if (v.choices !== undefined) x.choices = texts(v.choices, where + ".choices", maxValues);
+  if ((x.kind === "instance" || x.kind === "label") && !x.metric) throw new Error(`${where}.metric is missing`);
+  if (x.kind === "label" && !x.label) throw new Error(`${where}.label is missing`);
+  if (x.kind === "choice" && !x.choices?.length) throw new Error(`${where}.choices is empty`);
+  return x;
 }
 
 // readDashboard checks what was read from a file, a link or the browser's storage.
 export function readDashboard(v: any): Dashboard {
   if (typeof v !== "object" || v === null) throw new Error("not a dashboard");
   if (v.format !== undefined && v.format !== format) throw new Error(`the format is ${JSON.stringify(v.format)}, not ${JSON.stringify(format)}`);
-  return {
+  const d: Dashboard = {
     title: text(v.title, "title")!,
     panels: list(v.panels, "panels", maxPanels).map((p, i) => panelOf(p, `panels[${i}]`)),
   };
+  if (v.variables !== undefined) {
+    d.variables = list(v.variables, "variables", maxVariables).map((x, i) => variableOf(x, `variables[${i}]`));
+    const names = d.variables.map((x) => x.name);
+    const twice = names.find((n, i) => names.indexOf(n) !== i);
+    if (twice) throw new Error(`there are two variables ${twice}`);
+  }
+  const window = num(v.window, "window");
+  if (window !== undefined) d.window = Math.min(366 * 86400, Math.max(10, window));
+  if (v.notes !== undefined) d.notes = texts(v.notes, "notes", maxNotes);
+  return d;
 }
 
 export function writeDashboard(d: Dashboard): string {

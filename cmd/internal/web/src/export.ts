@@ -1,6 +1,9 @@
 // What is seen, as files: numbers as CSV, a chart as a picture.
 
 import type uPlot from "uplot";
+import { escape, fit } from "./shapes";
+import { formatFor } from "./units";
+import type { Kind } from "./values";
 
 // save has the browser keep a file.
 export function save(name: string, type: string, data: string | Blob): void {
@@ -29,6 +32,36 @@ export function csv(rows: (string | number | null | undefined)[][]): string {
   return rows.map((r) => r.map(field).join(",") + "\r\n").join("");
 }
 
+// A Series has the samples of a line.
+export interface Series {
+  label: string;
+  metric: string;
+  instance: string; // "" if there is one value only
+  kind: Kind;
+  t: number[];
+  v: (number | null)[];
+}
+
+// numbersOf writes lines as JSON: times as in RFC 3339, values in bytes, seconds and counts.
+export function numbersOf(of: { title: string; host: string; from: number; to: number }, lines: Series[]): string {
+  const at = (t: number) => (Number.isFinite(t) ? new Date(t * 1000).toISOString() : null);
+  return (
+    JSON.stringify({
+      format: "go-pcp samples 1",
+      title: of.title,
+      host: of.host,
+      from: at(of.from),
+      to: at(of.to),
+      lines: lines.map((l) => ({ label: l.label, metric: l.metric, ...(l.instance === "" ? {} : { instance: l.instance }), unit: unitOf(l.kind), samples: l.t.flatMap((t, i) => (l.v[i] === null ? [] : [[at(t), l.v[i]]])) })),
+    }) + "\n"
+  );
+}
+
+// unitOf names the unit of numbers in a file.
+export function unitOf(k: Kind): string {
+  return k.utilization ? "share of 1" : formatFor(k.unit, 0, false).unit;
+}
+
 // A Picture is what is drawn of a chart, in pixels of the screen.
 export interface Picture {
   title: string;
@@ -37,6 +70,7 @@ export interface Picture {
   u: uPlot;
   lines: { label: string; color: string; cells: string[]; below: number; fill: boolean; step: -1 | 0 | 1; scale: string }[]; // in the order of u's series
   heads: string[];
+  thresholds: { value: number; color: string; text: string }[]; // of the scale y
   ink: { text: string; grid: string; background: string; strong: string };
 }
 
@@ -44,21 +78,10 @@ const rowHeight = 18;
 const headHeight = 44;
 const font = "system-ui, sans-serif";
 
-function escape(s: string): string {
-  return s.replace(/[^\t\n\x20-\ud7ff\ue000-\ufffd]/g, "").replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-}
-
 function sizes(p: Picture): { width: number; height: number; plot: number; columns: number[] } {
   const width = Math.max(p.u.width, 320);
   const columns = p.heads.map((_, i) => width - 8 - 78 * (p.heads.length - 1 - i));
   return { width, plot: p.u.height, height: headHeight + p.u.height + rowHeight * (p.lines.length + 1) + 10, columns };
-}
-
-// fit shortens a text to about so many pixels.
-function fit(s: string, room: number): string {
-  const n = Math.floor(room / 6.6);
-  const all = [...s];
-  return all.length > n ? all.slice(0, Math.max(1, n - 1)).join("") + "…" : s;
 }
 
 // svg draws a chart again, as lines that can be scaled.
@@ -100,7 +123,8 @@ export function svg(p: Picture): string {
   p.lines.forEach((l, k) => {
     const v = u.data[k + 1];
     const x = (i: number) => u.valToPos(t[i], "x") + box.left;
-    const y = (w: number) => u.valToPos(w, l.scale) + box.top;
+    const log = u.scales[l.scale].distr === 3;
+    const y = (w: number) => (log && !(w > 0) ? box.height : u.valToPos(w, l.scale)) + box.top;
     const part: [number, number, number][] = []; // x, y, base
     const below = l.below >= 0 ? u.data[l.below + 1] : null;
     const flush = () => {
@@ -123,6 +147,11 @@ export function svg(p: Picture): string {
     }
     flush();
   });
+  for (const h of p.thresholds) {
+    const y = u.valToPos(h.value, "y") + box.top;
+    if (!(y >= box.top && y <= box.top + box.height)) continue;
+    out.push(`<path d="M${n(box.left)} ${n(y)}h${n(box.width)}" fill="none" stroke="${h.color}" stroke-dasharray="6 4"><title>${escape(h.text)}</title></path>`);
+  }
   out.push("</g>");
   let y = headHeight + plot + rowHeight;
   p.heads.forEach((s, i) => text(columns[i], y - 4, s, 'text-anchor="end"'));

@@ -32,6 +32,8 @@ const keptSeconds = 120; // of what a branch sampled
 const keptCells = 60_000; // of a metric of a branch
 const moment = 400; // seconds before the end of the view in which there is a value of what is recorded each minute, and one before it
 const ahead = 60; // seconds after it that are read too, since the view may move on
+const maxOthers = 30; // hosts in a dashboard, besides that of the page
+const labelsAgain = 20_000; // ms between two requests for the labels of instances
 const growth = 10_000; // ms between two looks for what archives have got
 
 export class Feed {
@@ -203,6 +205,7 @@ export class Feed {
   stop(): void {
     this.stopped = true;
     for (const b of this.branches) b.stop();
+    for (const o of this.others.values()) o.stop();
     this.leave();
     this.trunk?.branches.delete(this);
     document.removeEventListener("visibilitychange", this.wake);
@@ -257,6 +260,44 @@ export class Feed {
     if (faster) this.hurry();
     this.load();
     for (const b of this.branches) b.setView(v);
+    for (const o of this.others.values()) o.setView(v);
+  }
+
+  private others = new Map<string, Feed>();
+
+  // of is the feed of another host, which lasts as long as this one; null if there are too many.
+  of(host: string | undefined): Feed | null {
+    if (host === undefined || host === "" || host === "*" || host === this.host || host === this.live.host) return this;
+    let f = this.others.get(host);
+    if (!f) {
+      if (this.others.size >= maxOthers) return null;
+      f = new Feed(this.live.base, host, this.view, undefined, undefined, "any");
+      f.subscribe(() => this.changed());
+      this.others.set(host, f);
+      f.start();
+    }
+    return f;
+  }
+
+  private labelled = new Map<string, { asked: number; by: Map<string, Record<string, string>> }>();
+
+  // labelsOf returns the labels of the instances of a metric, as far as they are known. It asks for them now and then.
+  labelsOf(name: string): Map<string, Record<string, string>> | undefined {
+    let l = this.labelled.get(name);
+    if (!l) this.labelled.set(name, (l = { asked: 0, by: new Map() }));
+    const now = performance.now();
+    if (l.asked && now - l.asked < labelsAgain) return l.by;
+    l.asked = now || 1;
+    const known = l;
+    const source = this.past ? this.recorded : this.live;
+    source.labelsOf(name).then(
+      (by) => {
+        known.by = by;
+        this.changed();
+      },
+      () => {}, // it is asked for again
+    );
+    return l.by;
   }
 
   // hurry samples now, since something new is wanted.

@@ -1,7 +1,8 @@
 // The lines of a chart: which instances of which metrics, their legends, units and values.
 
-import type { ChartPanel, Plot } from "./dashboard";
+import type { PlotPanel, Plot } from "./dashboard";
 import type { Feed } from "./feed";
+import { compile } from "./pattern";
 import type { Meta } from "./source";
 import { plain } from "./time";
 import { sameKind } from "./units";
@@ -27,6 +28,7 @@ export interface Drawing {
   other: string[]; // metrics left out since a third unit has no axis
   absent: string[]; // metrics that are not there
   strings: string[]; // metrics that are not numbers
+  lost: string[]; // what is wrong with hosts and patterns
   waiting: boolean; // for the first values
   joint: Joint | null; // where what was recorded and what is seen meet
   means: number; // seconds of which a mean is drawn, 0 if each sample is
@@ -45,14 +47,24 @@ function distance(t: number[], a: number, b: number): number {
   return d >= 0.95 ? Math.round(d) : Math.round(d * 10) / 10;
 }
 
-// metricsOf names what must be fetched for a chart.
-export function metricsOf(c: ChartPanel): string[] {
-  const names = new Set<string>();
-  for (const p of c.plots) {
+// wantPlots has all that plots need fetched until the returned function is called.
+export function wantPlots(feed: Feed, plots: Plot[], history: boolean): () => void {
+  const by = new Map<Feed, Set<string>>();
+  for (const p of plots) {
+    const f = feed.of(p.host);
+    if (!f) continue;
+    let names = by.get(f);
+    if (!names) by.set(f, (names = new Set()));
     names.add(p.metric);
     if (p.per) names.add(p.per);
   }
-  return [...names];
+  const leave = [...by].map(([f, names]) => f.want([...names], history));
+  return () => leave.forEach((f) => f());
+}
+
+// wantKey changes when wantPlots has to be called again.
+export function wantKey(plots: Plot[]): string {
+  return plots.map((p) => `${p.host ?? ""} ${p.metric} ${p.per ?? ""}`).join("\n");
 }
 
 // legend writes what stands for an instance of a plot: %i %I, %m %M, %h %H.
@@ -75,16 +87,23 @@ export function legend(p: Plot, inst: string, host: string, single: boolean): st
         return host;
     }
   });
-  if (p.legend !== undefined && inst !== "" && !/%[iI]/.test(p.legend) && !p.instances && !p.match) return out + " " + inst;
-  return out;
+  const named = p.host !== undefined && !/%[hH]/.test(text) ? `${host}: ${out}` : out;
+  if (p.legend !== undefined && inst !== "" && !/%[iI]/.test(p.legend) && !p.instances && !p.match) return named + " " + inst;
+  return named;
 }
 
-// chosenOf reports whether a plot has an instance.
-export function chosenOf(p: Plot): (inst: string) => boolean {
+// chosenOf reports whether a plot has an instance. It throws an error if a pattern cannot be used.
+export function chosenOf(p: Plot, feed: Feed, m: Meta): (inst: string) => boolean {
   const set = p.instances ? new Set(p.instances) : null;
-  const match = p.match ? new RegExp(p.match) : null;
-  const unmatch = p.unmatch ? new RegExp(p.unmatch) : null;
+  const match = p.match ? compile(p.match) : null;
+  const unmatch = p.unmatch ? compile(p.unmatch) : null;
+  const where = p.where ? Object.entries(p.where) : [];
+  const labels = where.length ? feed.labelsOf(p.metric) : undefined;
   return (inst) => {
+    for (const [label, values] of where) {
+      const v = labels?.get(inst)?.[label] ?? labelText(m.labels[label]);
+      if (v === undefined || !values.includes(v)) return false;
+    }
     if (inst === "") return true;
     // An instance may also be named by what stands before its first space.
     if (set && !set.has(inst) && !set.has(inst.split(/\s/)[0])) return false;
@@ -92,16 +111,28 @@ export function chosenOf(p: Plot): (inst: string) => boolean {
   };
 }
 
-// draw makes the lines of a chart that has room for some points beside each other, and of some lines at most.
-export function draw(c: ChartPanel, feed: Feed, from: number, to: number, points = 400, limit = maxLines): Drawing {
-  const d: Drawing = { lines: [], kinds: [], more: 0, other: [], absent: [], strings: [], waiting: false, joint: null, means: 0 };
+// labelText writes the value of a label.
+export function labelText(v: unknown): string | undefined {
+  return v === undefined || v === null ? undefined : typeof v === "string" ? v : JSON.stringify(v);
+}
+
+// draw makes the lines of a panel that has room for some points beside each other, and of some lines at most.
+export function draw(c: PlotPanel, page: Feed, from: number, to: number, points = 400, limit = maxLines): Drawing {
+  const d: Drawing = { lines: [], kinds: [], more: 0, other: [], absent: [], strings: [], lost: [], waiting: false, joint: null, means: 0 };
   const single = c.plots.length === 1;
+  const lose = (why: string) => !d.lost.includes(why) && d.lost.push(why);
   for (let n = 0; n < c.plots.length; n++) {
     const p = c.plots[n];
+    const feed = page.of(p.host);
+    if (!feed) {
+      lose("there are too many hosts");
+      continue;
+    }
+    if (feed !== page && feed.status === "lost") lose(`${plain(p.host!)}: ${plain(feed.message)}`);
     const m: Meta | undefined = feed.metas.get(p.metric);
     if (!m) {
       if (feed.absent.has(p.metric)) {
-        if (!p.optional) d.absent.push(p.metric);
+        if (!p.optional) d.absent.push(feed === page ? p.metric : `${p.metric} of ${plain(p.host!)}`);
       } else d.waiting = true;
       continue;
     }
@@ -134,7 +165,13 @@ export function draw(c: ChartPanel, feed: Feed, from: number, to: number, points
       }
       divide = v;
     }
-    const has = chosenOf(p);
+    let has: (inst: string) => boolean;
+    try {
+      has = chosenOf(p, feed, m);
+    } catch (e) {
+      lose(e instanceof Error ? e.message : String(e));
+      continue;
+    }
     // What was recorded and what is seen have other distances: where samples are closer than pixels, means are drawn, of as
     // many seconds in both; elsewhere each sample as long as it counts.
     const split = table.split ?? 0;

@@ -4,21 +4,21 @@ import { h, render } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { access, enter, takeToken } from "./access";
 import { Activity, TableCard } from "./activity";
+import { Charts } from "./boards";
 import { Browse } from "./browse";
 import { AppContext, useApp, useFeedVersion, type App } from "./context";
-import { chartOf, parseMetric, readDashboard, writeDashboard, type Dashboard, type Panel, type Plot } from "./dashboard";
-import { fileName, save } from "./export";
+import { chartOf, parseMetric, type Dashboard, type Plot } from "./dashboard";
+import { Dialog } from "./dialog";
 import { Feed } from "./feed";
 import { Fleet, useHosts } from "./fleet";
 import { Alerts, Tiles } from "./list";
-import { Card, Dialog } from "./panels";
-import { isView, parseView } from "./pmchart";
-import { forget, initial, link, openKept, openOther, readLink, remember, remembered, shelf, shown, windows, type Page, type State, type View } from "./state";
+import { Card } from "./panels";
+import { initial, link, readLink, remember, remembered, shown, windows, type Page, type State, type View } from "./state";
 import { apply, choose, current, wantsDark, type Theme } from "./theme";
 import { dated } from "./time";
 import { move, TimeBar, usePlayback } from "./timebar";
 import { Typeahead } from "./typeahead";
-import { builtin, overview, tables } from "./views";
+import { overview, tables } from "./views";
 
 const pages: [Page, string, string][] = [
   ["overview", "Overview", "o"],
@@ -46,7 +46,6 @@ const keys: [string, string][] = [
   ["?", "this list"],
 ];
 
-const maxFile = 4 << 20;
 const base = new URL(".", document.baseURI).pathname;
 
 function Root() {
@@ -362,148 +361,6 @@ function Overview() {
         ))}
         <TableCard subject={tables[1]} rows={8} />
       </div>
-    </div>
-  );
-}
-
-function Charts() {
-  const { state, set, setDashboard, say } = useApp();
-  const d = state.dashboard;
-  const { list: own, open: opened } = shelf();
-  const other = (b: Dashboard) => {
-    openOther(b);
-    set({ dashboard: b });
-  };
-  const file = useRef<HTMLInputElement>(null);
-  const [bad, setBad] = useState("");
-  const change = (i: number) => (p: Panel | null) => setDashboard({ ...d, panels: p ? d.panels.map((q, k) => (k === i ? p : q)) : d.panels.filter((_, k) => k !== i) });
-  const shift = (i: number) => (by: number) => {
-    const panels = [...d.panels];
-    const j = i + by;
-    if (j < 0 || j >= panels.length) return;
-    [panels[i], panels[j]] = [panels[j], panels[i]];
-    setDashboard({ ...d, panels });
-  };
-  const open = async (f: File | undefined) => {
-    if (!f) return;
-    try {
-      if (f.size > maxFile) throw new Error(`${f.name} is longer than ${maxFile >> 20} MiB`);
-      const text = await f.text();
-      let read: Dashboard;
-      if (isView(text)) read = parseView(text, f.name);
-      else {
-        let v: unknown;
-        try {
-          v = JSON.parse(text);
-        } catch {
-          throw new Error(`${f.name} is neither a dashboard nor a view of pmchart`);
-        }
-        read = readDashboard(v);
-      }
-      other(read);
-      setBad("");
-      say(`${read.title} is open, ${read.panels.length} charts`);
-    } catch (e) {
-      setBad(e instanceof Error ? e.message : String(e));
-    }
-  };
-  return (
-    <div
-      onDragOver={(e) => e.preventDefault()}
-      onDrop={(e) => {
-        e.preventDefault();
-        void open(e.dataTransfer?.files[0]);
-      }}
-    >
-      <div class="tools">
-        <h1 class="vh">{d.title || "Charts"}</h1>
-        <div class="titled">
-          <input class="title" aria-label="Name of the dashboard" value={d.title} onInput={(e) => setDashboard({ ...d, title: e.currentTarget.value })} />
-        </div>
-        <label class="select">
-          <span>Open</span>
-          <select
-            aria-label="Open a dashboard"
-            value=""
-            onChange={(e) => {
-              const b = builtin.find((b) => b.title === e.currentTarget.value);
-              const k = b ? null : openKept(e.currentTarget.value);
-              e.currentTarget.value = "";
-              if (b) other(b);
-              else if (k) set({ dashboard: k });
-            }}
-          >
-            <option value="">a dashboard…</option>
-            {own.length > 0 && (
-              <optgroup label="Mine">
-                {own.map((k) => (
-                  <option key={k.id} value={k.id}>
-                    {(k.id === opened ? "✓ " : "") + (k.dashboard.title || "without a name")}
-                  </option>
-                ))}
-              </optgroup>
-            )}
-            <optgroup label="With the page">
-              {builtin.map((b) => (
-                <option key={b.title} value={b.title}>
-                  {b.title}
-                </option>
-              ))}
-            </optgroup>
-          </select>
-        </label>
-        <button
-          type="button"
-          onClick={() => {
-            const names = new Set(own.map((k) => k.dashboard.title));
-            let n = own.length + 1;
-            while (names.has(`Charts ${n}`)) n++;
-            other({ title: `Charts ${n}`, panels: [] });
-          }}
-        >
-          New
-        </button>
-        <button
-          type="button"
-          disabled={!opened}
-          onClick={() => {
-            set({ dashboard: forget() });
-            say(`${d.title} is deleted`);
-          }}
-        >
-          Delete
-        </button>
-        <button type="button" onClick={() => file.current?.click()}>
-          From a file…
-        </button>
-        <input ref={file} type="file" id="file" class="vh" tabIndex={-1} aria-label="A dashboard or a view of pmchart" onChange={(e) => { void open(e.currentTarget.files?.[0]); e.currentTarget.value = ""; }} />
-        <button type="button" id="save" disabled={!d.panels.length} onClick={() => save(fileName(d.title, "json"), "application/json", writeDashboard(d))}>
-          Save to a file
-        </button>
-        <button type="button" disabled={!d.panels.length} onClick={() => setDashboard({ ...d, panels: [] })}>
-          Clear
-        </button>
-      </div>
-      {bad && (
-        <div class="trouble" role="alert">
-          <strong>The file cannot be opened.</strong> <span>{bad}</span>
-        </div>
-      )}
-      {d.panels.length === 0 ? (
-        <div class="welcome">
-          <p>No charts yet.</p>
-          <p>
-            Type the name of a metric above, <kbd>/</kbd>, or <code>name[instance]</code>; pick some under Metrics; open one of the dashboards that come with the page, or a
-            file: one that was saved here, or a view of pmchart.
-          </p>
-        </div>
-      ) : (
-        <div class="grid">
-          {d.panels.map((p, i) => (
-            <Card key={i + p.title} panel={p} own onChange={change(i)} onMove={shift(i)} />
-          ))}
-        </div>
-      )}
     </div>
   );
 }

@@ -234,6 +234,15 @@ export class LiveSource implements Source {
     return d.names;
   }
 
+  // labelsOf returns the labels of the instances of a metric.
+  async labelsOf(name: string, signal?: AbortSignal): Promise<Map<string, Record<string, string>>> {
+    const out = new Map<string, Record<string, string>>();
+    const m = (await this.describe([name], signal))[0];
+    if (!m?.indom) return out;
+    for (const i of (await this.call("indom", { name }, signal)).instances ?? []) out.set(String(i.name), labelTexts(i.labels));
+    return out;
+  }
+
   async read(names: string[], _span: Span | null, signal?: AbortSignal): Promise<Map<string, Table>> {
     const out = new Map<string, Table>();
     const wanted = new Set(names);
@@ -272,6 +281,12 @@ export class LiveSource implements Source {
     }
     return out;
   }
+}
+
+function labelTexts(v: any): Record<string, string> {
+  const out: Record<string, string> = Object.create(null);
+  if (v && typeof v === "object") for (const [k, x] of Object.entries(v)) out[k] = typeof x === "string" ? x : JSON.stringify(x);
+  return out;
 }
 
 function stamp(t: any): number {
@@ -358,6 +373,21 @@ export class RecordedSource implements Source {
   async describe(names: string[]): Promise<Meta[]> {
     await Promise.all(names.map((n) => this.series(n)));
     return names.flatMap((n) => this.metas.get(n) ?? []);
+  }
+
+  // labelsOf returns the labels of the instances of a metric.
+  async labelsOf(name: string, signal?: AbortSignal): Promise<Map<string, Record<string, string>>> {
+    const out = new Map<string, Record<string, string>>();
+    const byID = new Map<string, string>();
+    for (const s of await this.series(name)) {
+      const list: unknown = await ask(this.base + "series/instances", { series: s.sid }, signal);
+      for (const i of Array.isArray(list) ? list : []) byID.set(String(i.instance), String(i.name));
+    }
+    for (const part of chunks([...byID.keys()])) {
+      const list: unknown = await ask(this.base + "series/labels", { series: part.join(",") }, signal);
+      for (const l of Array.isArray(list) ? list : []) out.set(byID.get(String(l.series)) ?? "", labelTexts(l.labels));
+    }
+    return out;
   }
 
   async all(signal?: AbortSignal): Promise<Meta[]> {
