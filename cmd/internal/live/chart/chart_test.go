@@ -3,7 +3,6 @@ package chart
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -227,19 +226,6 @@ func TestBrowser(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(path); !strings.Contains(string(b), `content="0;url=http://localhost:44323/?token=TOKEN#/charts?chart=test.a"`) {
 		t.Errorf("it has\n%s", b)
-	}
-	for _, c := range []struct {
-		vars map[string]string
-		want string
-	}{
-		{map[string]string{"PATH": dir}, "[]"},
-		{map[string]string{"PATH": dir, "BROWSER": "missing"}, "[]"},
-		{map[string]string{"PATH": dir, "BROWSER": "browse %s"}, "[]"},
-		{map[string]string{"PATH": dir, "BROWSER": "browse"}, fmt.Sprintf("[%s/browse]", dir)},
-	} {
-		if got := fmt.Sprint(browser(testEnv(io.Discard, io.Discard, c.vars))); got != c.want {
-			t.Errorf("%v: %s, want %s", c.vars, got, c.want)
-		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
+	"github.com/go-pcp/pcp/cmd/internal/tool/browser"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/web"
 	"github.com/go-pcp/pcp/internal/daemonlog"
@@ -71,6 +72,22 @@ func (x *chart) serve(ctx context.Context, src pageSource) int {
 		return env.Fatalf("%v", err)
 	}
 	return status
+}
+
+// open prints an address and opens the browser there, if there is one.
+func (x *chart) open(address string) int {
+	env := x.env
+	fmt.Fprintln(env.Stdout, address)
+	if err := env.FlushOut(); err != nil {
+		return 1
+	}
+	if x.noOpen {
+		return 0
+	}
+	if _, err := browser.Open(env, address); err != nil {
+		fmt.Fprintf(env.Stderr, "%s: the browser cannot be opened: %s\n", env.ProgName(), cli.ErrText(err))
+	}
+	return 0
 }
 
 // deny answers requests without the token.

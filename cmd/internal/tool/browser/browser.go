@@ -1,4 +1,4 @@
-package chart
+package browser
 
 import (
 	"fmt"
@@ -13,19 +13,11 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// open prints an address and opens the browser there, if there is one.
-func (x *chart) open(address string) int {
-	env := x.env
-	fmt.Fprintln(env.Stdout, address)
-	if err := env.FlushOut(); err != nil {
-		return 1
-	}
-	if x.noOpen {
-		return 0
-	}
-	program := browser(env)
+// Open opens an address in the browser of the user, and reports whether there is a browser.
+func Open(env *cli.Env, address string) (found bool, err error) {
+	program := find(env)
 	if program == nil {
-		return 0 // the address is printed
+		return false, nil
 	}
 	file, err := doorway(env, address)
 	if err == nil {
@@ -34,14 +26,11 @@ func (x *chart) open(address string) int {
 			go cmd.Wait() // it may run for longer than this program
 		}
 	}
-	if err != nil {
-		fmt.Fprintf(env.Stderr, "%s: the browser cannot be opened: %s\n", env.ProgName(), cli.ErrText(err))
-	}
-	return 0
+	return true, err
 }
 
-// browser finds the program that opens addresses for this user, nil if there is no screen to do so.
-func browser(env *cli.Env) []string {
+// find finds the program that opens addresses for this user, nil if there is no screen to do so.
+func find(env *cli.Env) []string {
 	if list := env.Getenv("BROWSER"); list != "" {
 		for _, one := range filepath.SplitList(list) {
 			words := strings.Fields(one)
