@@ -59,6 +59,10 @@ func find(env *cli.Env) []string {
 // doorway writes a file that leads to an address. All users of a machine see the arguments of
 // programs, so that the token must not be one.
 func doorway(env *cli.Env, address string) (string, error) {
+	return doorwayAt(env, "open-page.html", address)
+}
+
+func doorwayAt(env *cli.Env, name, address string) (string, error) {
 	dir, err := env.StateDir()
 	if err != nil {
 		return "", err
@@ -66,7 +70,7 @@ func doorway(env *cli.Env, address string) (string, error) {
 	if err := safefile.MkdirAll(dir, 0o700, nil); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "open-page.html")
+	path := filepath.Join(dir, name)
 	text := fmt.Sprintf("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"+
 		"<meta http-equiv=\"refresh\" content=\"0;url=%s\">\n<title>pcp</title>\n<p><a href=\"%[1]s\">The page of pcp</a></p>\n", html.EscapeString(address))
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {

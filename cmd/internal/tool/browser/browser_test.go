@@ -1,10 +1,14 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
@@ -40,4 +44,61 @@ func TestFind(t *testing.T) {
 			t.Errorf("%v: %s, want %s", c.vars, got, c.want)
 		}
 	}
+}
+
+// TestWindow opens a window by programs that write down their arguments.
+func TestWindow(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: the browsers of Linux")
+	}
+	f := func(display, want string, names ...string) {
+		t.Helper()
+		dir := t.TempDir()
+		seen := filepath.Join(dir, "seen")
+		for _, name := range names {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho \"${0##*/} $*\" >"+seen+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		vars := map[string]string{"PATH": dir, "DISPLAY": display, "XDG_STATE_HOME": dir}
+		w, err := NewWindow(testEnv(vars), "http://127.0.0.1:43000/#TOKEN", 640, 300)
+		if want == "" {
+			if !errors.Is(err, ErrNone) {
+				t.Errorf("%v: %v", names, err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err = <-w.Done():
+		case <-time.After(time.Minute):
+			t.Fatal("the program does not end")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		door := dir + "/pcp/open-43000.html"
+		b, _ := os.ReadFile(seen)
+		if got := strings.TrimSpace(string(b)); got != strings.ReplaceAll(want, "DOOR", door) {
+			t.Errorf("%v: %s, want %s", names, got, want)
+		}
+		b, err = os.ReadFile(door)
+		if info, e := os.Stat(door); err != nil || e != nil || info.Mode() != 0o600 || !strings.Contains(string(b), `content="0;url=http://127.0.0.1:43000/#TOKEN"`) {
+			t.Errorf("the file has %s, %v, %v", b, info, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(door); err == nil {
+			t.Error("the file with the token stays")
+		}
+	}
+	f(":0", "chromium --app=file://DOOR --window-size=640,300", "chromium", "firefox", "xdg-open")
+	f(":0", "google-chrome --app=file://DOOR --window-size=640,300", "google-chrome", "firefox")
+	f(":0", "firefox --new-window DOOR", "firefox", "xdg-open")
+	f(":0", "xdg-open DOOR", "xdg-open")
+	f(":0", "", "browse")
+	f("", "", "chromium")
 }
