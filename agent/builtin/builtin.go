@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,6 +20,10 @@ type Spec struct {
 	Sample bool
 	// Asked is set for agents that are only served if a configuration names them.
 	Asked bool
+	// Programs are the processes of the service that the agent asks, none for other agents. A program that chooses agents itself, such
+	// as pcp up, runs the agent only if one of them runs, and Try has asked the service with success.
+	Programs []string
+	Try      func(context.Context, Env) error
 	// OfCollector is set for an agent that reports on the collector that hosts it.
 	// Only the collector can open it, and it has no program.
 	OfCollector bool

@@ -79,6 +79,7 @@ var floors = map[string]int{
 	"packaging/chroottest":                 6,
 	"internal/testing":                     8,
 	"cmd/internal/testing":                 8,
+	"internal/testing/servicetest":         9, // servers for tests
 	"internal/console":                     1,
 	"internal/procfs":                      1,
 
@@ -158,6 +159,7 @@ var neighbours = map[string]string{
 	"cmd/internal/agent/ -> agent/builtin":                   "there are the words in which an agent describes itself",
 	"agent/ -> agent/builtin":                                "there are the words in which an agent says what it is",
 	"internal/agent/ -> internal/agent/pushed":               "agents that programs push to share its table",
+	"internal/agent/ -> internal/agent/service":              "agents of services share its readings",
 	"internal/agent/ -> agent/builtin":                       "it has the words in which an agent describes itself",
 	"cmd/internal/tool/ -> cmd/internal/tool/":               "what commands share",
 	"cmd/internal/live -> cmd/internal/live/":                "a district has the table of its commands",
