@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/agent/service"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -32,6 +35,7 @@ func agentFaults() []kind {
 		{"agent.program-rights", fault, "The program of an agent cannot be executed.", lost},
 		{"agent.object-missing", fault, "The shared object of an agent does not exist, and the agent is not a built-in one.", lost},
 		{"agent.socket-missing", fault, "The socket of an agent does not exist.", lost},
+		{"agent.service", warning, "A service runs here, and its agent cannot read it.", "`pcp up` does not collect the metrics of the service."},
 		{"names.missing", fault, "The file of the name space is missing.", "Metrics of agents in programs have no names. The C collector does not start."},
 		{"names.damaged", fault, "The name space cannot be read.", "Metrics of agents in programs have no names. The C collector does not start."},
 	}
@@ -42,6 +46,7 @@ func agentChecks() []check {
 		{"the agents", true, false, checkAgents},
 		{"the configuration of agents", false, false, checkAgentConf},
 		{"the name space", false, false, checkNames},
+		{"the agents of services", false, true, checkServices},
 	}
 }
 
@@ -205,6 +210,29 @@ func (s *site) agentProgram(a conf.Agent, path string) (f finding) {
 		f.id, f.text = "agent.socket-missing", fmt.Sprintf("%s: the socket %s of the agent %s does not exist", path, a.Address, a.Name)
 	}
 	return f
+}
+
+// checkServices asks the services of this machine that have an agent. A collector of the installation runs only agents that its
+// configuration names.
+func checkServices(ctx context.Context, s *site) []finding {
+	if s.pmcdPID != 0 {
+		return nil
+	}
+	finder := service.NewFinder(agent.Builtins(), builtin.Env{Config: s.conf, HostRoot: s.serviceRoot, Log: slog.New(slog.DiscardHandler)})
+	results := finder.Find(ctx)
+	var list []finding
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		err := results[name]
+		if err == nil {
+			continue
+		}
+		f := finding{id: "agent.service", subject: name, text: fmt.Sprintf("the agent %s cannot read its service: %v", name, err)}
+		if files := service.Files(s.conf, name); len(files) > 0 {
+			f.command = `"${EDITOR:-vi}" ` + words(files[0])
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 // checkNames loads the name space.

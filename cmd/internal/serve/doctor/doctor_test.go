@@ -254,6 +254,7 @@ func (g *stage) examine() []finding {
 	s := newSite(g.env(io.Discard), g.host)
 	defer s.close()
 	s.patience = 700 * time.Millisecond
+	s.serviceRoot = g.dir // services of other tests may run
 	if g.site != nil {
 		g.site(s)
 	}

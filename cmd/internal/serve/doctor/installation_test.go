@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -46,6 +47,24 @@ func TestAgents(t *testing.T) {
 				return err == nil && strings.Contains(string(b), "signal(9)")
 			})
 		}, "by signal 9", nil},
+		{"agent.service", func(g *stage) {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			g.t.Cleanup(func() { ln.Close() })
+			go func() {
+				for {
+					c, err := ln.Accept()
+					if err != nil {
+						return
+					}
+					io.WriteString(c, "-NOAUTH Authentication required.\r\n")
+					c.Close()
+				}
+			}()
+			g.write(".config/pcp/redis.conf", "host = "+ln.Addr().String()+"\n")
+		}, "the agent redis cannot read its service", nil},
 		{"agent.slow", func(g *stage) {
 			g.withSimple("notready")
 		}, "the agent simple does not answer", nil},

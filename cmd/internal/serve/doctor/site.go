@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/fileversion"
+	"github.com/go-pcp/pcp/internal/hostroot"
 	"github.com/go-pcp/pcp/internal/processes"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -39,6 +40,8 @@ type site struct {
 	ups     []up // collectors that "pcp up" started for this user, also ended ones
 	pmcdPID int  // process of the installation's collector, 0 if it does not run
 	procs   func() []process
+	// serviceRoot is the directory of the processes of services, as of their files.
+	serviceRoot string
 
 	mu      sync.Mutex
 	network string // of the collector that answers
@@ -77,6 +80,7 @@ const (
 func newSite(env *cli.Env, host string) *site {
 	s := &site{env: env, conf: env.Config(), now: time.Now(), made: time.Now(), host: host, patience: defaultPatience, each: defaultEach, reach: dialTCP, mounts: mountTable, stat: statPath}
 	s.procs = sync.OnceValue(s.readProcesses)
+	s.serviceRoot = hostroot.Of(s.conf.Get)
 	if host == "" {
 		s.ups = s.readUps()
 		if s.pmcdPID = s.pidFile("pmcd.pid"); s.pmcdPID == 0 {

@@ -170,13 +170,15 @@ type settings struct {
 	fleetStore   share.Store    // of it, or nil
 	registers    *share.Registration
 	stays        bool // when the terminal is closed
+	services     *services
 
 	builtins []builtin.Spec
 	retry    time.Duration // until an agent that could not be made is tried again
+	look     time.Duration // between looks for services
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	set := settings{port: pmcd.DefaultPort, webPort: defaultWebPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep, version: env.Version}
+	set := settings{port: pmcd.DefaultPort, webPort: defaultWebPort, builtins: agent.Builtins(), retry: time.Minute, look: lookInterval, keep: defaultKeep, version: env.Version}
 	hostRoot := ""
 	o := cli.ParseArgs(env, cli.ParseConfig{NonEmpty: true, Once: []string{
 		"port", "web-port", "socket", "dir", "host-root", "tls", "ship", "keep-local", "lifecycle", "push-token-file", "register", "register-as", "fleet", "receivers", "otlp-token", "remote-write-config",
@@ -407,8 +409,11 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	if err := conf.Err(); err != nil {
 		log.Error("labels of this host are not known", "err", err)
 	}
+	set.services = newServices(set.builtins, conf, log)
+	set.services.find(ctx)
 	var server *pmcd.Server
 	cfg := pmcd.Config{
+		Reload:          func() *pmcd.Setup { return &pmcd.Setup{Agents: agents(env, set, log)} },
 		SysConfDir:      conf.Get("PCP_SYSCONF_DIR"),
 		HostRoot:        conf.Get(hostroot.Setting),
 		Agents:          agents(env, set, log),
@@ -488,6 +493,8 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	} else {
 		defer remove()
 	}
+	looking := set.services.watch(ctx, set.look, server.RequestHangUp)
+	defer looking()
 	if set.registers != nil {
 		end := register(ctx, set.registers, log)
 		defer end()
@@ -633,7 +640,7 @@ func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 			with = []builtin.Setting{{Option: pmda.Option{Long: statsd.OptListen}, Arg: set.statsd}}
 		case b.Name == receiver && set.otlp:
 			with = set.receiverSettings()
-		case b.Asked || b.Sample && !set.sample:
+		case b.Asked || b.Sample && !set.sample || len(b.Programs) > 0 && !set.services.found(b.Name):
 			continue
 		}
 		list = append(list, pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {

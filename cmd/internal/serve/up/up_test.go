@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/agent/simple"
 	"github.com/go-pcp/pcp/internal/agent/trivial"
 	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/pmapi"
@@ -87,6 +89,66 @@ func start(t *testing.T, vars map[string]string, args ...string) (out *screen, s
 		}
 	}
 	return out, stop
+}
+
+// TestServices has an agent whose service starts after the collector.
+func TestServices(t *testing.T) {
+	var running atomic.Bool
+	home := tempDir(t)
+	if err := os.MkdirAll(filepath.Join(home, ".config", "pcp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	set := &settings{retry: time.Minute, look: time.Millisecond, dir: tempDir(t), noWeb: true, noRecord: true, builtins: []builtin.Spec{
+		{Name: "always", Domain: 251, New: func(builtin.Env) (pmda.Agent, error) { return simple.New(simple.Config{Domain: 251}) }},
+		{
+			Name: "late", Domain: 250, New: func(builtin.Env) (pmda.Agent, error) { return trivial.New(250) },
+			Programs: []string{"no such program"}, Try: func(context.Context, builtin.Env) error {
+				if !running.Load() {
+					return errors.New("it does not answer")
+				}
+				return nil
+			},
+		},
+	}}
+	out, errs := new(screen), new(screen)
+	env := testEnv(out, errs, map[string]string{"HOME": home})
+	if err := set.complete(env); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, env, set) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	agents := func() string {
+		c, err := pmapi.Dial(t.Context(), "unix:"+set.socket)
+		if err != nil {
+			return err.Error()
+		}
+		defer c.Close()
+		list := ""
+		for _, name := range []string{"simple.numfetch", "trivial.time"} {
+			ids, err := c.LookupName(t.Context(), name)
+			if err != nil {
+				continue
+			}
+			if res, err := c.Fetch(t.Context(), ids); err == nil && len(res.Sets[0].Values) == 1 {
+				list += name + " "
+			}
+		}
+		return list
+	}
+	await.Until(t, "the collector runs", func() bool { return agents() == "simple.numfetch " })
+	running.Store(true)
+	// The configuration has the finder look at the service, whose process there is not.
+	if err := os.WriteFile(filepath.Join(home, ".config", "pcp", "late.conf"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the agent of the service runs", func() bool { return agents() == "simple.numfetch trivial.time " })
 }
 
 // TestAgentsAreTriedAgain has an agent that cannot be made at first.

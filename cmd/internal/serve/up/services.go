@@ -1,0 +1,84 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/agent/service"
+	"github.com/go-pcp/pcp/internal/hostroot"
+)
+
+// lookInterval is the time between two looks for services that were started meanwhile.
+const lookInterval = 30 * time.Second
+
+// services knows which services were found on this machine. Their agents stay when a service ends.
+type services struct {
+	log    *slog.Logger
+	finder *service.Finder
+
+	mu      sync.Mutex
+	known   map[string]bool
+	refused map[string]bool // the log has it
+}
+
+func newServices(specs []builtin.Spec, cfg *config.Config, log *slog.Logger) *services {
+	env := builtin.Env{Config: cfg, HostRoot: hostroot.Of(cfg.Get), Log: slog.New(slog.DiscardHandler)}
+	return &services{log: log, finder: service.NewFinder(specs, env), known: make(map[string]bool), refused: make(map[string]bool)}
+}
+
+// found reports whether the service of an agent was found.
+func (s *services) found(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[name]
+}
+
+// find looks for services, and reports whether there are new ones.
+func (s *services) find(ctx context.Context) bool {
+	results := s.finder.Find(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := false
+	for name, err := range results {
+		switch {
+		case s.known[name]:
+		case err == nil:
+			s.known[name], found = true, true
+			s.log.Info("found a service", "agent", name)
+		case errors.Is(err, service.ErrCredentials) && !s.refused[name]:
+			s.refused[name] = true
+			s.log.Info("the service of an agent requires a password; pcp doctor has the remedy", "agent", name, "err", err)
+		}
+	}
+	return found
+}
+
+// watch looks again after each interval until the function that it returns is called, and calls changed if there are new services.
+func (s *services) watch(ctx context.Context, interval time.Duration, changed func()) (stop func()) {
+	if interval == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if s.find(ctx) {
+					changed()
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
