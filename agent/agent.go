@@ -6,17 +6,22 @@ import (
 
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/agent/amdgpu"
+	"github.com/go-pcp/pcp/internal/agent/apache"
 	"github.com/go-pcp/pcp/internal/agent/bonding"
 	"github.com/go-pcp/pcp/internal/agent/dm"
+	"github.com/go-pcp/pcp/internal/agent/haproxy"
 	"github.com/go-pcp/pcp/internal/agent/jbd2"
 	"github.com/go-pcp/pcp/internal/agent/kvm"
 	"github.com/go-pcp/pcp/internal/agent/linux"
+	"github.com/go-pcp/pcp/internal/agent/memcache"
 	"github.com/go-pcp/pcp/internal/agent/mmv"
 	"github.com/go-pcp/pcp/internal/agent/nfsclient"
+	"github.com/go-pcp/pcp/internal/agent/nginx"
 	"github.com/go-pcp/pcp/internal/agent/openmetrics"
 	"github.com/go-pcp/pcp/internal/agent/opentelemetry"
 	"github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/internal/agent/proc"
+	"github.com/go-pcp/pcp/internal/agent/redis"
 	"github.com/go-pcp/pcp/internal/agent/sample"
 	"github.com/go-pcp/pcp/internal/agent/simple"
 	"github.com/go-pcp/pcp/internal/agent/smart"
@@ -47,6 +52,11 @@ func Builtins() []builtin.Spec {
 		opentelemetry.Builtin(),
 		smart.Builtin(),
 		amdgpu.Builtin(),
+		redis.Builtin(),
+		nginx.Builtin(),
+		apache.Builtin(),
+		haproxy.Builtin(),
+		memcache.Builtin(),
 		sample.Builtin(),
 		simple.Builtin(),
 		trace.Builtin(),

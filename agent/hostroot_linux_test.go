@@ -41,6 +41,7 @@ var readsHost = map[string]string{
 	"pmproxy":     "none: of this installation",
 	"pmcd":        "none: about the collector",
 	"openmetrics": "none: addresses of its configuration", "opentelemetry": "none: a listener", "statsd": "none: a listener", "trace": "none: a listener",
+	"redis": "none: addresses of services", "nginx": "none: the same", "apache": "none: the same", "haproxy": "none: the same", "memcache": "none: the same",
 	"sample": "none: made up", "simple": "none: about itself", "trivial": "none: about itself", "txmon": "none: memory",
 }
 
