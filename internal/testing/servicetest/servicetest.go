@@ -83,8 +83,8 @@ type Server struct {
 // Address is where the server listens if it was given Port.
 func (s *Server) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port)) }
 
-// program returns the path of a server: as root or not, /usr/sbin counts.
-func program(t testing.TB, names ...string) string {
+// Program returns the path of the first of the programs that is installed, also in /usr/sbin, or skips the test.
+func Program(t testing.TB, names ...string) string {
 	t.Helper()
 	for _, name := range names {
 		for _, dir := range append(strings.Split(os.Getenv("PATH"), ":"), "/usr/sbin", "/usr/local/sbin") {
@@ -101,7 +101,7 @@ func program(t testing.TB, names ...string) string {
 // port, as a user without rights. Without the program the test is skipped.
 func Start(t testing.TB, programs string, args func(s *Server) []string) *Server {
 	t.Helper()
-	path := program(t, strings.Fields(programs)...)
+	path := Program(t, strings.Fields(programs)...)
 	dir, err := os.MkdirTemp("", "service")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func (s *Server) Run(t testing.TB, name string, args ...string) string {
 		path = filepath.Join(filepath.Dir(target), name)
 	}
 	if _, err := os.Stat(path); err != nil {
-		path = program(t, name)
+		path = Program(t, name)
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Dir = s.Dir
