@@ -38,6 +38,7 @@ var elsewhere = []exception{
 	{"docs/tutorial.md", "", "cmd/pcp TestTutorial"},
 	{"docs/agents.md", "", "pmda TestGuideOurs"},
 	{"docs/alerts.md", "", "cmd/pcp TestAlertsPage"},
+	{"docs/bpf.md", "", "cmd/pcp TestKernelLatencyPage"},
 	{"docs/diagnose.md", "", "cmd/pcp TestDiagnosePage"},
 	{"docs/engine.md", "", "cmd/internal/interop/prom TestEngine"},
 	{"docs/fleet.md", "", "cmd/internal/interop/prom TestFleetPage"},

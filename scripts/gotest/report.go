@@ -235,6 +235,7 @@ var excused = []string{
 	"more records than exercise expects",
 	"SIGHUP is ignored here",  // by nohup
 	"tracefs is not mounted",  // a container cannot
+	"eBPF is refused here",    // by the kernel, or to a container
 	"cannot slow packets",     // nor load a module of the kernel
 	"npm",                     // a program of others for one test, and a registry that may be away
 	"victoria-metrics is not", // for one section of a page; other tests that use it log that they lack it

@@ -8,11 +8,14 @@ import (
 
 	library "github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/agent/bpf"
 )
 
 // own returns the agents below this package.
 func own() []builtin.Spec {
-	return nil
+	return []builtin.Spec{
+		bpf.Builtin(),
+	}
 }
 
 // Builtins returns the table.

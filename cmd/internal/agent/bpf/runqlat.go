@@ -1,0 +1,165 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda/column"
+)
+
+// Clusters of modules: those that only this agent has are own(cluster).
+const (
+	clusterBiolatency = 0
+	clusterRunqlat    = 1
+	clusterExecsnoop  = 2
+	clusterOomkill    = 4
+	clusterExitsnoop  = 5
+	clusterControl    = 1100
+)
+
+// own returns the cluster of the metrics of a module that upstream's lacks.
+func own(cluster int) int { return 1000 + cluster }
+
+// Units of metrics.
+func nanoseconds() pcp.Units  { return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeNsec} }
+func microseconds() pcp.Units { return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeUsec} }
+func count() pcp.Units        { return pcp.Units{DimCount: 1} }
+
+const (
+	maxTasks       = 16384 // whose times of wake-up are known
+	maxGroupCounts = 16384 // counts of groups and ranges
+	sumSlot        = 64    // of the host's histogram: the sum of all values
+)
+
+// runqlat measures how long tasks that can run wait for a processor: from the wake-up, or from the switch to another task, until they run.
+func runqlat(hostRoot string) *module {
+	m := &module{name: "runqlat", on: true, about: "time that tasks wait for a processor"}
+	m.write = writeRunqlat
+	metrics := []column.Metric{
+		{
+			Name: "bpf.runq.latency", Cluster: clusterRunqlat, Item: 0, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: nanoseconds(),
+			Help: "Number of waits of tasks for a processor, by range of nanoseconds",
+			Long: "A wait begins when a task is woken up or loses the processor although it could run, and ends when it runs. The value counts waits; as in PCP's agent of the same name its unit is that of the ranges.",
+		},
+		{
+			Name: "bpf.runq.cgroup.latency", Cluster: own(clusterRunqlat), Item: 0, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count(), From: 1,
+			Help: "Number of waits of tasks of a control group for a processor, by range of nanoseconds",
+			Long: "As bpf.runq.latency, for each control group that had waits. Time for which the group's quota was used up counts as well. If there are more than 16384 counts, those of the groups that were idle longest begin again.",
+		},
+		{
+			Name: "bpf.runq.time", Cluster: own(clusterRunqlat), Item: 1, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: nanoseconds(), From: 2,
+			Help: "Time that tasks have waited for a processor",
+			Long: "The sum of the waits that bpf.runq.latency counts. Its rate is the average number of tasks that wait.",
+		},
+	}
+	blocks := column.NewBlocks(
+		metrics,
+		column.Layout{Cols: 1, InDom: buckets(clusterRunqlat, "waits for a processor, in nanoseconds"), Lists: true},
+		column.Layout{Cols: 1, Lists: true, InDom: &column.InDom{
+			Serial: own(clusterRunqlat), Help: "Control groups, with ranges of nanoseconds",
+			Long: "The path of the group, and a range, as in /system.slice/cron.service::1024-2047. A group that was removed before its name was looked for is called cgroup- and its number.",
+		}},
+		column.Layout{Cols: 1},
+	)
+	host, byGroup, total := &histogram{block: blocks[0]}, &pairs{block: blocks[1]}, blocks[2]
+	dir, _ := groupDir(hostRoot)
+	names := &groups{dir: dir}
+	m.read = func(o *object) error {
+		host.list()
+		byGroup.begin()
+		total.Clear()
+		if o == nil {
+			return nil
+		}
+		var sums [sumSlot + 1]uint64
+		var perCPU [][sumSlot + 1]uint64
+		if err := o.maps["hist"].Lookup(uint32(0), &perCPU); err != nil {
+			return err
+		}
+		for _, counts := range perCPU {
+			for i, n := range counts {
+				sums[i] += n
+			}
+		}
+		host.set(0, sums[:])
+		total.Set(0, 0, sums[sumSlot])
+		return each(o.maps["groups"], func(key [2]uint64, n uint64) {
+			if slot := key[1]; slot < numBuckets {
+				byGroup.add(names.name(key[0]), int(slot), 0, n)
+			}
+		})
+	}
+	m.family = column.Family{Name: m.name, Metrics: metrics, Sources: []*column.Source{{Name: "eBPF at sched_wakeup, sched_wakeup_new and sched_switch", Blocks: blocks}}}
+	return m
+}
+
+func writeRunqlat(k *kernel, o *object) error {
+	state, err := k.field("task_struct", "__state", "state")
+	if err != nil {
+		return err
+	}
+	o.counts("start", 4, maxTasks)
+	o.counts("groups", 16, maxGroupCounts)
+	o.table(&ebpf.MapSpec{Name: "hist", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8 * (sumSlot + 1), MaxEntries: 1})
+
+	// waits notes the time at -16 as the begin of the wait of the task whose number is at -4.
+	waits := func(c *code) {
+		known, done := c.label(), c.label()
+		c.lookup("start", -4)
+		c.add(asm.JNE.Imm(asm.R0, 0, known))
+		c.update("start", -4, -16, updateAny)
+		c.add(asm.Ja.Label(done))
+		c.mark(known)
+		c.get(asm.R1, -16)
+		c.add(asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
+		c.mark(done)
+	}
+	for _, tracepoint := range []string{"sched_wakeup", "sched_wakeup_new"} {
+		c := new(code)
+		c.arg(asm.R6, asm.R1, 0)
+		c.load(asm.R1, asm.R6, k.pid)
+		c.add(asm.JEq.Imm(asm.R1, 0, exit), asm.StoreMem(asm.RFP, -4, asm.R1, asm.Word))
+		c.now()
+		c.store(-16, asm.R0)
+		waits(c)
+		o.on(tracepoint, c)
+	}
+
+	c := new(code)
+	c.add(asm.Mov.Reg(asm.R6, asm.R1))
+	c.arg(asm.R7, asm.R6, 1)
+	c.arg(asm.R8, asm.R6, 2)
+	c.now()
+	c.store(-16, asm.R0)
+	c.load(asm.R1, asm.R7, k.pid)
+	next, runnable := c.label(), c.label()
+	c.add(asm.JEq.Imm(asm.R1, 0, next), asm.StoreMem(asm.RFP, -4, asm.R1, asm.Word))
+	c.arg(asm.R1, asm.R6, 0) // preempt
+	c.add(asm.JNE.Imm(asm.R1, 0, runnable))
+	c.load(asm.R1, asm.R7, state)
+	c.add(asm.JNE.Imm(asm.R1, 0, next))
+	c.mark(runnable)
+	waits(c)
+
+	c.mark(next)
+	c.load(asm.R1, asm.R8, k.pid)
+	c.add(asm.JEq.Imm(asm.R1, 0, exit), asm.StoreMem(asm.RFP, -4, asm.R1, asm.Word))
+	c.lookup("start", -4)
+	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord), asm.JEq.Imm(asm.R7, 0, exit))
+	c.add(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
+	c.get(asm.R9, -16)
+	c.add(asm.JGT.Reg(asm.R7, asm.R9, exit), asm.Sub.Reg(asm.R9, asm.R7))
+	c.add(asm.StoreImm(asm.RFP, -4, 0, asm.Word))
+	c.lookup("hist", -4)
+	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.Mov.Reg(asm.R6, asm.R0))
+	c.add(asm.LoadMem(asm.R1, asm.R6, 8*sumSlot, asm.DWord), asm.Add.Reg(asm.R1, asm.R9), asm.StoreMem(asm.R6, 8*sumSlot, asm.R1, asm.DWord))
+	c.log2(asm.R7, asm.R9, asm.R2)
+	c.add(asm.And.Imm(asm.R7, 63), asm.Mov.Reg(asm.R1, asm.R7), asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R6, asm.R1))
+	c.add(asm.LoadMem(asm.R1, asm.R6, 0, asm.DWord), asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R6, 0, asm.R1, asm.DWord))
+	c.group(asm.R1, asm.R8, k)
+	c.store(-32, asm.R1)
+	c.store(-24, asm.R7)
+	c.bump("groups", -32, -40, asm.R0)
+	o.on("sched_switch", c)
+	return nil
+}
