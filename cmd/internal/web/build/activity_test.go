@@ -102,7 +102,7 @@ func TestActivity(t *testing.T) {
 	if s := cell(2); !strings.HasPrefix(s, "17") || !strings.HasSuffix(s, "%") {
 		t.Errorf("the processor time is %q, want about 175 %%", s)
 	}
-	p.until(first + ".querySelectorAll('td')[7].textContent === '5 h'")
+	p.until(first + ".querySelectorAll('td')[7].textContent === '5 h' && " + first + ".querySelectorAll('td')[8].textContent.startsWith('3')")
 	filter := func(s string) {
 		t.Helper()
 		p.do(fmt.Sprintf("(() => { const i = document.querySelector('[aria-label=\"Filter processes\"]'); i.value = %q; i.dispatchEvent(new Event('input', {bubbles: true})); })()", s))

@@ -49,7 +49,7 @@ func linkOf(board any) string {
 
 // card is an expression for the panel with a title.
 func card(title string) string {
-	return fmt.Sprintf("[...document.querySelectorAll('.card')].find((c) => c.querySelector('h2').textContent === %q)", title)
+	return fmt.Sprintf("[...document.querySelectorAll('.card')].find((c) => c.querySelector('h2')?.textContent === %q)", title)
 }
 
 // upload opens a file.

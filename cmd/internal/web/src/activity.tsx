@@ -8,16 +8,19 @@ import type { ChartPanel, ListPanel } from "./dashboard";
 import { csv, fileName, save } from "./export";
 import type { Feed } from "./feed";
 import { Card } from "./panels";
-import { link, type State } from "./state";
-import { dated, plain, span } from "./time";
-import { formatFor, showWith } from "./units";
-import { kindOf, latestOf, textOf, type Kind } from "./values";
-import { byProcess, tables, type Column, type Subject } from "./views";
+import { Item } from "./item";
+import { join } from "./values";
+import { keepSorting, link, sortingOf, type Sorting, type State } from "./state";
+import type { Meta, Table as Samples } from "./source";
+import { clock, dated, plain, span } from "./time";
+import { fixed, formatFor, showWith } from "./units";
+import { kindOf, latestOf, meansOf, textOf, type Kind } from "./values";
+import { byContainer, byProcess, tables, type Column, type Subject } from "./views";
 
 const recordedAge = 200; // seconds that a recorded value counts: processes are recorded once a minute, or more seldom
 
-interface Row {
-  inst: string;
+export interface Row {
+  inst: string; // or what else stands for it: the name of a user, the identifier of a container
   id: number; // of a process, 0 for others
   user: string;
   name: string; // all of it
@@ -35,11 +38,6 @@ export function pidOf(inst: string): number {
 export function subjectOf(p: ListPanel): Subject {
   if (p.of === "process") return tables[0];
   return { key: "", title: p.title, of: p.of, columns: p.columns.map((c, i) => ({ ...c, key: "c" + i })) };
-}
-
-interface Sorting {
-  sort: string;
-  filter: string;
 }
 
 function compare(s: Subject, sort: string): (a: Row, b: Row) => number {
@@ -70,6 +68,21 @@ function compare(s: Subject, sort: string): (a: Row, b: Row) => number {
   return (a, b) => (up ? -1 : 1) * cmp(a, b) || (a.inst < b.inst ? -1 : 1);
 }
 
+// Values are where a table gets its numbers from: a feed, or what was read for a stretch of time.
+export interface Values {
+  metas: Map<string, Meta>;
+  absent: Set<string>;
+  table(name: string): Samples | undefined;
+}
+
+// A Moment is what the numbers are of: a time, or the mean of the seconds before it.
+interface Moment {
+  at: number;
+  live: boolean;
+  step: number;
+  mean: number; // seconds, 0 for a moment
+}
+
 interface Found {
   rows: Row[];
   kinds: (Kind | null)[];
@@ -81,23 +94,52 @@ function namesOf(s: Subject): string[] {
   return [...new Set(s.columns.flatMap((c) => [...c.metrics, ...(c.or ?? [])]))];
 }
 
-function find(s: Subject, feed: Feed, at: number, live: boolean, step: number): Found {
+// groupOf returns what a metric of control groups has an instance for, without the device.
+export function groupOf(inst: string): string {
+  return inst.replace(/::[^:/]*$/, "");
+}
+
+// groupsOf returns the control groups that the text of a process names.
+export function groupsOf(text: string): string[] {
+  return text.split(";").map((s) => s.slice(s.indexOf(":") + 1));
+}
+
+// keyOf returns which row an instance belongs to; "" if to none.
+function keyOf(s: Subject, values: Values, at: number): (inst: string) => string {
+  const plainKey = s.pairs ? groupOf : (inst: string) => inst;
+  if (s.by === "user") {
+    const users = values.table(byProcess.user);
+    return (inst) => textOf(users, inst, at);
+  }
+  if (s.by !== "container") return plainKey;
+  const groups = values.table(byContainer.group);
+  const ids = new Map<string, string>();
+  for (const id of groups?.series.keys() ?? []) ids.set(textOf(groups, id, at), id);
+  ids.delete("");
+  return (inst) => ids.get(plainKey(inst)) ?? "";
+}
+
+function find(s: Subject, feed: Values, moment: Moment): Found {
+  const { at, live, step, mean } = moment;
   const age = live ? Math.max(3 * step, 12) : recordedAge;
   const reach = live ? 30 : 2 * recordedAge;
   const rows = new Map<string, Row>();
   const kinds: (Kind | null)[] = s.columns.map(() => null);
   const reasons = new Map<string, string>();
   let lacking = 0;
+  const key = keyOf(s, feed, at);
+  const names = s.by === "container" ? feed.table(byContainer.name) : undefined;
+  const members = new Map<string, Set<string>>(); // of rows that have several
   const row = (inst: string): Row => {
     let r = rows.get(inst);
     if (!r) {
       const id = s.detail ? pidOf(inst) : 0;
-      rows.set(inst, (r = { inst, id, user: "", name: plain(id ? inst.replace(/^\d+ ?/, "") : inst), cells: s.columns.map(() => null), missing: s.columns.map(() => "") }));
+      rows.set(inst, (r = { inst, id, user: "", name: plain(id ? inst.replace(/^\d+ ?/, "") : textOf(names, inst, at) || inst), cells: s.columns.map(() => null), missing: s.columns.map(() => "") }));
     }
     return r;
   };
   s.columns.forEach((c, k) => {
-    if (c.age) return;
+    if (c.age || c.count) return;
     const all = [...c.metrics, ...(c.or ?? [])];
     let any = false;
     for (const name of all) {
@@ -106,8 +148,11 @@ function find(s: Subject, feed: Feed, at: number, live: boolean, step: number): 
       const table = feed.table(name);
       if (!m || !table) continue;
       const kind = kindOf(m, false);
-      for (const [inst, x] of latestOf(table, kind, at, age, reach)) {
-        const r = row(inst);
+      for (const [inst, x] of mean ? meansOf(table, kind, at - mean, at) : latestOf(table, kind, at, age, reach)) {
+        const of = key(inst);
+        if (!of && of !== inst) continue;
+        const r = row(of);
+        if (s.by === "user") members.set(of, (members.get(of) ?? new Set()).add(inst));
         if (x === null) r.missing[k] = "Its rate is known with its second sample.";
         else r.cells[k] = (r.cells[k] ?? 0) + x;
         kinds[k] = kind;
@@ -124,14 +169,15 @@ function find(s: Subject, feed: Feed, at: number, live: boolean, step: number): 
   });
   for (const [k, c] of s.columns.entries()) {
     for (const r of rows.values()) {
+      if (c.count) r.cells[k] = members.get(r.inst)?.size ?? null;
       if (r.cells[k] === null && !r.missing[k]) r.missing[k] = reasons.get(c.title) ?? c.seldom ?? "The collector has no value.";
     }
   }
-  return { rows: [...rows.values()], kinds, reasons, absent: lacking > 0 && lacking === s.columns.filter((c) => !c.age).length };
+  return { rows: [...rows.values()], kinds, reasons, absent: lacking > 0 && lacking === s.columns.filter((c) => !c.age && !c.count).length };
 }
 
 // seconds that a host was up, at a time
-function uptime(feed: Feed, at: number): number | null {
+export function uptime(feed: Values, at: number): number | null {
   const t = feed.table("kernel.all.uptime");
   const cells = t?.series.get("");
   if (!t || !cells) return null;
@@ -143,7 +189,7 @@ function uptime(feed: Feed, at: number): number | null {
 }
 
 // describe fills in what is known of processes: user, command, age.
-function describe(s: Subject, feed: Feed, rows: Row[], at: number): boolean {
+function describe(s: Subject, feed: Values, rows: Row[], at: number): boolean {
   const args = feed.table(byProcess.args);
   const users = feed.table(byProcess.user);
   const starts = feed.table(byProcess.start);
@@ -177,7 +223,7 @@ function useSeen() {
 }
 
 // useVersion has a component drawn again when a feed that is not that of the page has something new.
-function useVersion(feed: Feed): number {
+export function useVersion(feed: Feed): number {
   const [n, set] = useState(0);
   useEffect(() => feed.subscribe(() => set((x) => x + 1)), [feed]);
   return n;
@@ -208,6 +254,7 @@ export function Goto(props: { to: Partial<State>; class?: string; title?: string
 function shown(c: Column, kind: Kind | null, x: number | null): string {
   if (x === null) return "–";
   if (c.age) return span(x);
+  if (c.count) return fixed(x, 0);
   return kind ? showWith(x, kind.unit, kind.utilization) : "–";
 }
 
@@ -219,30 +266,72 @@ function unitOf(k: Kind | null): string {
 
 const steps = 50; // rows more, each time one asks for them
 
-// Table shows a subject. It sorts and filters as it is told, or by itself.
-export function Table(props: { subject: Subject; rows: number; sorting?: Sorting; onSort?: (s: Sorting) => void }) {
-  const { feed: main, state } = useApp();
+// useMeans reads what is needed for means from the archives, and returns it together with what was seen; null if it is not wanted.
+function useMeans(feed: Feed, names: string[], wanted: boolean, from: number, to: number, version: number): (Values & { loading: boolean; error: string }) | null {
+  const [read, setRead] = useState<{ tables: Map<string, Samples>; loading: boolean; error: string }>({ tables: new Map(), loading: false, error: "" });
+  useEffect(() => {
+    if (!wanted || !feed.hasRecorded) return;
+    const abort = new AbortController();
+    setRead({ tables: new Map(), loading: true, error: "" });
+    // While the past is played, the window moves on.
+    const id = setTimeout(() => {
+      const step = Math.max(1, (to - from) / samplesOfMean);
+      feed.recorded
+        .describe(names)
+        .then((metas) => {
+          for (const m of metas) if (!feed.metas.has(m.name)) feed.metas.set(m.name, m);
+          return feed.recorded.read(names, { from: from - step, to, step }, abort.signal);
+        })
+        .then((tables) => setRead({ tables, loading: false, error: "" }))
+        .catch((e) => abort.signal.aborted || setRead({ tables: new Map(), loading: false, error: e instanceof Error ? e.message : String(e) }));
+    }, 100);
+    return () => {
+      clearTimeout(id);
+      abort.abort();
+    };
+  }, [feed, feed.hasRecorded, wanted, from, to, names.join(" ")]);
+  return useMemo(
+    () => (wanted ? { metas: feed.metas, absent: feed.absent, loading: read.loading, error: read.error, table: (name) => (read.tables.has(name) ? join(read.tables.get(name), feed.seen(name)) : feed.table(name)) } : null),
+    [feed, wanted, read, version],
+  );
+}
+
+const samplesOfMean = 8; // in a window: rates are those from its first to its last sample
+
+// Table shows a subject, or those rows of it that belong to something. It sorts and filters as it is told, or by itself.
+export function Table(props: { subject: Subject; rows: number; sorting?: Sorting; onSort?: (s: Sorting) => void; also?: string[]; keep?: (r: Row, v: Values, at: number) => boolean; first?: string }) {
+  const { feed: main, state, set } = useApp();
   const feed = main.busy;
   const { ref, seen } = useSeen();
   const version = useVersion(feed);
   const s = props.subject;
-  const [own, setOwn] = useState<Sorting>({ sort: "", filter: "" });
+  const [own, setOwn] = useState<Sorting>(() => (props.keep ? { sort: props.first ?? "", filter: "" } : sortingOf(s.key)));
   const { sort, filter } = props.sorting ?? own;
-  const change = (more: Partial<Sorting>) => (props.onSort ?? setOwn)({ sort, filter, ...more });
+  const change = (more: Partial<Sorting>) => {
+    const next = { sort, filter, ...more };
+    if (s.key && !props.keep) keepSorting(s.key, next);
+    (props.onSort ?? setOwn)(next);
+  };
   const [whole, setWhole] = useState(false);
   const [limit, setLimit] = useState(props.rows);
   const names = useMemo(() => namesOf(s), [s]);
   useEffect(() => (seen ? feed.want(names, false) : undefined), [feed, seen, names.join(" ")]);
-  useEffect(() => (seen && s.detail ? feed.want(Object.values(byProcess), false, true) : undefined), [feed, seen, s.detail]);
+  const needs = useMemo(() => [...(s.needs ?? []), ...(props.also ?? [])], [s, (props.also ?? []).join(" ")]);
+  useEffect(() => (seen && needs.length ? feed.want(needs, false, true) : undefined), [feed, seen, needs]);
 
   const v = state.view;
   const at = v.live ? feed.now : v.end;
   const asked = useRef(new Set<string>());
+  const over = !v.live && state.over === "window";
+  const texts = useMemo(() => [...names, ...needs.filter((n) => n !== byProcess.start && n !== byProcess.up)], [names.join(" "), needs]);
+  const means = useMeans(feed, texts, seen && over, at - v.window, at, version);
+  const values: Values = means ?? feed;
   const found = useMemo(() => {
-    const f = find(s, feed, at, v.live, v.step);
-    const unknown = s.detail && describe(s, feed, f.rows, at);
+    const f = find(s, values, { at, live: v.live, step: v.step, mean: over ? v.window : 0 });
+    const unknown = s.detail && describe(s, values, f.rows, at);
+    if (props.keep) f.rows = f.rows.filter((r) => props.keep!(r, values, at));
     return { ...f, unknown };
-  }, [s, feed, at, v.live, v.step, version]);
+  }, [s, values, at, v.live, v.step, over, v.window, version, props.keep]);
   useEffect(() => {
     if (!found.unknown || !v.live) return;
     const fresh = found.rows.filter((r) => !asked.current.has(r.inst));
@@ -277,7 +366,7 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
     [...(s.detail ? ["PID", "user", "command"] : [s.of]), ...s.columns.map((c, k) => c.title + (c.age ? " (s)" : unitOf(found.kinds[k])))],
     ...sorted.map((r) => [...(s.detail ? [r.id || null, r.user] : []), r.name, ...r.cells]),
   ];
-  const plural = s.of === "process" ? "processes" : s.of + "s";
+  const plural = s.plural ?? s.of + "s";
   let why: ComponentChildren = "Waiting for values…";
   if (found.absent) why = `This host has no metrics of a ${s.of}.`;
   else if (!found.rows.length && s.guarded && access.state === "unknown")
@@ -288,7 +377,8 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
     );
   else if (v.live && names.every((n) => feed.absent.has(n) || feed.table(n)?.series.size === 0))
     why = access.state === "known" || !s.guarded ? `This host has no ${s.of} of which these values are known.` : `The collector shows this page no ${s.of}. It may do so only for users that it knows.`;
-  else if (!v.live) why = feed.loading ? "Reading the archives…" : `Nothing was recorded of any ${s.of} at this time.`;
+  else if (means?.error) why = `The archives cannot be read: ${means.error}`;
+  else if (!v.live) why = feed.loading || means?.loading ? "Reading the archives…" : `Nothing was recorded of any ${s.of} at this time.`;
   else if (found.rows.length) why = `No ${s.of} has “${filter.trim()}”.`;
   const note = [...found.reasons].map(([title, reason]) => `${title}: ${reason}`).join("; ");
   const some = note ? undefined : s.columns.find((c, k) => c.seldom && top.some((r) => r.cells[k] === null && r.missing[k] === c.seldom));
@@ -297,9 +387,17 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
       {(found.rows.length > 0 || filter !== "") && (
         <div class="bar">
           <input type="search" placeholder={`Filter ${plural}`} aria-label={`Filter ${plural}`} value={filter} onInput={(e) => change({ filter: e.currentTarget.value })} />
-          {s.detail && (
+          {s.detail && !props.keep && (
             <label class="check">
               <input type="checkbox" checked={whole} onChange={(e) => setWhole(e.currentTarget.checked)} /> whole commands
+            </label>
+          )}
+          {!v.live && (
+            <label class="check">
+              <select aria-label={`Numbers of ${s.title.toLowerCase()}`} value={over ? "window" : "end"} onChange={(e) => set({ over: e.currentTarget.value === "window" ? "window" : "" })}>
+                <option value="end">at {clock(at, v.zone, true, false)}</option>
+                <option value="window">mean of {span(v.window)}</option>
+              </select>
             </label>
           )}
           <label class="narrow">
@@ -341,7 +439,11 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
                   {s.detail && <td class="user" title={r.user}>{r.user || "–"}</td>}
                   <th scope="row" title={r.name} class={whole ? "whole" : ""}>
                     {s.detail && r.id ? (
-                      <Goto class="name" to={{ page: "activity", of: "process", pid: r.id }}>
+                      <Goto class="name" to={{ page: "activity", of: "process", pid: r.id, item: "" }}>
+                        {r.name}
+                      </Goto>
+                    ) : s.key && r.inst ? (
+                      <Goto class="name" to={{ page: "activity", of: s.key, pid: 0, item: r.inst }}>
                         {r.name}
                       </Goto>
                     ) : (
@@ -381,7 +483,7 @@ export function TableCard(props: { subject: Subject; rows: number }) {
     <section class={"card " + (isFirst ? "wide" : "")} aria-label={s.title}>
       <header>
         <h2>{s.title}</h2>
-        <Goto class="button" to={{ page: "activity", of: s.key, pid: 0 }} label={`All ${s.title.toLowerCase()}`}>
+        <Goto class="button" to={{ page: "activity", of: s.key, pid: 0, item: "", ...(isFirst ? {} : sortingOf(s.key)) }} label={`All ${s.title.toLowerCase()}`}>
           All →
         </Goto>
       </header>
@@ -395,6 +497,7 @@ export function Activity() {
   const { state, set } = useApp();
   if (state.pid) return <Process pid={state.pid} key={state.pid} />;
   const s = tables.find((t) => t.key === state.of) ?? tables[0];
+  if (state.item) return <Item subject={s} item={state.item} key={s.key + " " + state.item} />;
   return (
     <div>
       <h1 class="vh">Activity</h1>
@@ -404,11 +507,11 @@ export function Activity() {
             {tables.map((t) => (
               <a
                 key={t.key}
-                href={link({ ...state, of: t.key, sort: "", filter: "" })}
+                href={link({ ...state, of: t.key, ...sortingOf(t.key) })}
                 aria-current={t === s ? "page" : undefined}
                 onClick={(e) => {
                   e.preventDefault();
-                  set({ of: t.key, sort: "", filter: "" });
+                  set({ of: t.key, ...sortingOf(t.key) });
                 }}
               >
                 {t.title}
@@ -488,7 +591,8 @@ function About(props: { pid: number; up: number | null }) {
   const age = props.up === null || !Number.isFinite(began) ? null : Math.max(0, props.up - began);
   const parent = Number(text("proc.psinfo.ppid"));
   const s = text("proc.psinfo.sname");
-  const group = text("proc.psinfo.cgroups");
+  const group = groupsOf(textOf(feed.table("proc.psinfo.cgroups"), "", at)).pop() ?? "";
+  const user = textOf(feed.table(byProcess.user), "", at);
   const fact = (name: string, value: ComponentChildren) =>
     value ? (
       <div>
@@ -503,12 +607,12 @@ function About(props: { pid: number; up: number | null }) {
       {(ended || (!args && v.live && !!table?.t.length)) && <p class="note">There is no process {props.pid} now.</p>}
       <dl class="facts">
         {fact("PID", String(props.pid))}
-        {fact("User", text(byProcess.user))}
+        {fact("User", user && <Goto to={{ of: "user", pid: 0, item: user }}>{plain(user)}</Goto>)}
         {fact("State", s && (states[s] ?? s))}
         {fact("Threads", text("proc.psinfo.threads"))}
         {fact("Began", age !== null && <Fragment>{dated(at - age, v.zone)} ({span(age)} ago)</Fragment>)}
         {fact("Parent", parent > 0 && <Goto to={{ pid: parent }}>{String(parent)}</Goto>)}
-        {fact("Control group", group)}
+        {fact("Control group", group && group !== "/" && <Goto to={{ of: "cgroup", pid: 0, item: group }}>{plain(group)}</Goto>)}
       </dl>
     </section>
   );

@@ -1,13 +1,16 @@
 // A chart: a canvas by uPlot, and beside it the numbers as a table.
 
 import { h } from "preact";
+import { Goto } from "./activity";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { ChartPanel } from "./dashboard";
 import { useApp, useFeedVersion } from "./context";
 import { csv, fileName, numbersOf, png, save, svg, type Picture } from "./export";
+import { leadOfMetrics } from "./list";
 import { align, draw, maxLines, peak, stack, statsOf, wantKey, wantPlots, type Drawing } from "./lines";
 import { colorsOf } from "./schemes";
+import type { State } from "./state";
 import { inks } from "./theme";
 import { describeThreshold, inkOf, reached } from "./thresholds";
 import { clock, dated, span } from "./time";
@@ -92,6 +95,21 @@ function mark(u: uPlot, lines: { label: string; color: string; scale: string; la
   }
 }
 
+// showPin draws the time that was clicked.
+function showPin(u: uPlot, at: number | null): void {
+  let e = u.over.querySelector<HTMLElement>(".pin");
+  if (at === null) {
+    e?.remove();
+    return;
+  }
+  if (!e) {
+    e = document.createElement("div");
+    e.className = "pin";
+    u.over.append(e);
+  }
+  e.style.left = `${u.valToPos(at, "x")}px`;
+}
+
 export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { current: Exporter | null } }) {
   const { feed, state, theme, zoom } = useApp();
   const version = useFeedVersion();
@@ -100,14 +118,23 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
 
   const [hidden, setHidden] = useState<Set<string>>(new Set());
   const [hover, setHover] = useState<number | null>(null);
+  const [chosen, setPin] = useState<number | null>(null); // the time that was clicked
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const shape = useRef("");
+  const now = useRef(state);
+  const way = useRef<Partial<State>>({}); // to what this chart is about
+  now.current = state;
   const dragging = useRef(false); // from the press on this chart until the release, anywhere
 
   const v = state.view;
   const to = v.live ? feed.now : v.end;
   const from = to - v.window;
+  const pin = chosen !== null && chosen >= from && chosen <= to ? chosen : null;
+  const pinned = useRef(pin);
+  pinned.current = pin;
+  const lead = useMemo(() => leadOfMetrics(panel.plots.map((p) => p.metric)), [panel]);
+  way.current = lead.to;
   const [chosenTop, setTop] = useState<number | null>(null);
   const limit = chosenTop ?? panel.top ?? maxLines;
   const [points, setPoints] = useState(400);
@@ -268,6 +295,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
           (x) => {
             mark(x, marks, below);
             limits(x, panel);
+            showPin(x, pinned.current);
           },
         ],
         ready: [
@@ -275,7 +303,16 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
             x.over.addEventListener("mousedown", (e) => {
               if (e.button !== 0) return;
               dragging.current = true;
-              addEventListener("mouseup", () => (dragging.current = false), { once: true });
+              const began = e.clientX;
+              addEventListener(
+                "mouseup",
+                (e) => {
+                  dragging.current = false;
+                  const left = x.cursor.left ?? -1;
+                  if (Math.abs(e.clientX - began) <= 4 && left >= 0) setPin(x.posToVal(left, "x"));
+                },
+                { once: true },
+              );
             });
           },
         ],
@@ -293,7 +330,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
             if (dragging.current && w > 4) {
               const a = x.posToVal(left, "x");
               const b = x.posToVal(left + w, "x");
-              if (b - a >= 2) zoom({ live: false, end: b, window: b - a, speed: 0 });
+              if (b - a >= 2) zoom({ live: false, end: b, window: b - a, speed: 0 }, { ...way.current, page: now.current.page, pid: now.current.pid, item: now.current.item, of: now.current.pid || now.current.item ? now.current.of : way.current.of, over: "window" });
             }
             x.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
           },
@@ -332,13 +369,35 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     if (!s.delete(key)) s.add(key);
     setHidden(s);
   };
+  // sampleAt is the time of the sample whose value is drawn at a time.
+  const sampleAt = (t: number): number => {
+    let best = t;
+    const l = visible[0]?.all;
+    if (l?.back) best = l.t.find((x, i) => x >= t && l.v[i] !== null) ?? t;
+    return Math.min(best, t + Math.max(v.window / 20, 2 * v.step));
+  };
+  const choose = (e: KeyboardEvent) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[e.key];
+    const edge = { Home: from, End: to }[e.key];
+    if (e.key === "Escape") setPin(null);
+    else if (by !== undefined) setPin(Math.max(from, Math.min(to, (pin ?? to) + by * Math.max(v.step, v.window / 100))));
+    else if (edge !== undefined) setPin(edge);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  };
   const why = visible.length ? "" : colored.length ? "All lines are hidden." : empty(d, panel, !v.live, feed.hasRecorded, feed.loading);
   const step = Math.max(v.step * 2.5, v.window / 200);
   const title = panel.title.replace(/%[hH]/g, feed.host);
-  const measured = colored.map((l) => ({ ...l, stats: statsOf(l, hover, step) }));
+  const seenAt = hover ?? pin; // the time of the numbers beside the picture
+  useEffect(() => {
+    if (plot.current) showPin(plot.current, pin);
+  }, [pin]);
+  const measured = colored.map((l) => ({ ...l, stats: statsOf(l, seenAt, step) }));
   // Layers that were chosen one by one read from the top, as the picture does. All else comes by size: at the pointer, or in the window.
   const [order, setOrder] = useState<Order>("max");
-  const by = hover === null ? order : "at";
+  const by = seenAt === null ? order : "at";
   const rows =
     stacked && (panel.plots.length > 1 || colored.length < 2) && colored.length <= inOrder
       ? [...measured].reverse()
@@ -409,17 +468,36 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
         )}
       </div>
       {colored.length > 0 && (
+        <button type="button" class="choose" aria-expanded={pin !== null} onKeyDown={choose} onClick={() => setPin(pin === null ? to : null)}>
+          Choose a time in {title}: ← →
+        </button>
+      )}
+      {pin !== null && colored.length > 0 && (
+        <div class="pinned" role="group" aria-label={`${title} at ${dated(pin, v.zone)}`}>
+          <span>{clock(pin, v.zone, true, v.window > 86400)}</span>
+          <Goto class="button" to={{ ...lead.to, view: { ...v, live: false, end: sampleAt(pin), speed: 0 }, over: "" }} title={lead.what + ", at this time"}>
+            Activity then
+          </Goto>
+          <button type="button" onClick={() => zoom({ live: false, end: Math.min(to, pin + v.window / 10), window: Math.max(10, v.window / 5), speed: 0 })}>
+            Zoom in
+          </button>
+          <button type="button" class="icon" aria-label="Choose no time" onClick={() => setPin(null)}>
+            ✕
+          </button>
+        </div>
+      )}
+      {colored.length > 0 && (
         <div class="numbers">
           <table>
             <caption class="vh">
-              {title}, {hover === null ? "last values" : `values at ${dated(hover, v.zone)}`}
+              {title}, {seenAt === null ? "last values" : `values at ${dated(seenAt, v.zone)}`}
             </caption>
             <thead>
               <tr>
                 <th scope="col">
                   <span class="vh">Line</span>
                 </th>
-                {column("at", hover === null ? (v.live ? "now" : "last") : clock(hover, v.zone, true, false), "Order by the last value")}
+                {column("at", seenAt === null ? (v.live ? "now" : "last") : clock(seenAt, v.zone, true, false), "Order by the last value")}
                 {column("mean", "mean", "The mean in time; order by it")}
                 {column("max", "max", largest + "; order by it")}
               </tr>

@@ -13,7 +13,7 @@ export interface App {
   theme: Theme;
   set(patch: Partial<State>): void;
   setView(patch: Partial<View>): void;
-  zoom(patch: Partial<View>): void; // as setView, with a way back
+  zoom(patch: Partial<View>, more?: Partial<State>): void; // as setView, with a way back
   setDashboard(d: Dashboard): void;
   addChart(...plots: Plot[]): void;
   say(text: string): void; // to the user, also aloud

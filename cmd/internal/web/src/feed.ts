@@ -483,6 +483,11 @@ export class Feed {
     return table;
   }
 
+  // seen returns what was seen of a metric.
+  seen(name: string): Table | undefined {
+    return this.ring.get(name);
+  }
+
   // lacks has what is wanted rarely asked for with the next sample, since there are instances of which it is not known.
   lacks(): void {
     this.rareAt = -Infinity;

@@ -11,6 +11,7 @@ import type { State } from "./state";
 import { dated, plain } from "./time";
 import { fixed, showWith } from "./units";
 import { kindOf, latestOf, type Kind } from "./values";
+import { tables } from "./views";
 
 // latest returns the value of each instance at a time: rates for counters.
 export function latest(feed: Feed, metric: string, at: number, age: number): { kind: Kind; values: Map<string, number> } | null {
@@ -29,7 +30,7 @@ interface Lead {
 }
 
 function lead(of: string, sort: string, what: string): Lead {
-  return { to: { page: "activity", of, sort, filter: "", pid: 0 }, what };
+  return { to: { page: "activity", of, sort, filter: "", pid: 0, item: "" }, what };
 }
 
 // leads are the ways from a number to what makes it large.
@@ -48,6 +49,15 @@ export function leadOf(rule: string): Lead {
   if (/pressure\.io|disk|filesys|proc\.io|swap\.page|blkio|\bio\b/i.test(rule)) return /read/i.test(rule) && !/write|total/i.test(rule) ? leads.read : leads.write;
   if (/\bmem|swap|rss|vmstat|oom/i.test(rule)) return leads.memory;
   return leads.cpu;
+}
+
+// leadOfMetrics picks the way for a chart, by what it draws: to the table that has it as a column, or as for a rule.
+export function leadOfMetrics(names: string[]): Lead {
+  for (const t of tables) {
+    if (t.by || t.key === "disk") continue; // a process uses the disk
+    for (const c of t.columns) if (names.some((n) => c.metrics.includes(n) || c.or?.includes(n))) return lead(t.key, c.key, `Which ${t.plural ?? t.of + "s"} were busy`);
+  }
+  return names.some((n) => n.startsWith("cgroup.")) ? lead("cgroup", "cpu", "Which control groups were busy") : leadOf(names.join(" "));
 }
 
 const pmie = ["pmcd.pmie.pmcd_host", "pmcd.pmie.configfile", "pmcd.pmie.numrules", "pmcd.pmie.eval.true", "pmcd.pmie.actions"];

@@ -13,7 +13,7 @@ import { Feed } from "./feed";
 import { Fleet, useHosts } from "./fleet";
 import { Alerts, Tiles } from "./list";
 import { Card } from "./panels";
-import { initial, link, readLink, remember, remembered, shown, windows, type Page, type State, type View } from "./state";
+import { initial, link, readLink, remember, remembered, shown, sortingOf, windows, type Page, type State, type View } from "./state";
 import { apply, choose, current, wantsDark, type Theme } from "./theme";
 import { dated } from "./time";
 import { move, TimeBar, usePlayback } from "./timebar";
@@ -30,7 +30,14 @@ const pages: [Page, string, string][] = [
 
 // turn is the change to another page. The order and the filter of hosts are not those of processes.
 function turn(s: State, p: Page): Partial<State> {
-  return p !== s.page && (p === "fleet" || s.page === "fleet") ? { page: p, pid: 0, sort: "", filter: "" } : { page: p, pid: 0 };
+  const to: Partial<State> = { page: p, pid: 0, item: "" };
+  if (p === s.page) return to;
+  if (p === "fleet") return { ...to, sort: "", filter: "" };
+  if (s.page === "fleet") return { ...to, of: "process", ...sortingOf("process"), ...(p === "overview" ? { filter: "" } : {}) };
+  // The overview has the table of processes, in the order of that, and all of them.
+  if (p === "overview") return { ...to, of: "process", sort: s.of === "process" ? s.sort : sortingOf("process").sort, filter: "" };
+  if (p === "activity") return { ...to, filter: sortingOf(s.of).filter };
+  return to;
 }
 
 const keys: [string, string][] = [
@@ -40,6 +47,7 @@ const keys: [string, string][] = [
   ["Shift ← →", "back and forward by a window"],
   ["+ −", "shorter and longer window"],
   ["Z", "back to what was seen before a part of it"],
+  ["B", "what was busy then"],
   ["/", "chart a metric by its name"],
   ["O A M C F", "overview, activity, metrics, charts, fleet"],
   ["D", "dark or light"],
@@ -52,7 +60,7 @@ function Root() {
   const [state, setState] = useState<State>(() => {
     const s = readLink(location.hash, { ...initial(), dashboard: remembered() });
     if (s.dashboard.panels.length) shown(s.dashboard);
-    return s;
+    return location.hash ? s : { ...s, sort: sortingOf("process").sort };
   });
   const [theme, setTheme] = useState<Theme>(current);
   const [said, say] = useState("");
@@ -89,7 +97,7 @@ function Root() {
     const url = link(state);
     if (url === location.hash) return;
     const before = readLink(location.hash, initial());
-    if (location.hash && (before.page !== state.page || before.pid !== state.pid || before.of !== state.of || before.host !== state.host)) {
+    if (location.hash && (before.page !== state.page || before.pid !== state.pid || before.item !== state.item || before.of !== state.of || before.host !== state.host)) {
       history.replaceState(history.state, "", link(last)); // its own change may still wait
       history.pushState(null, "", url);
       setZooms(0);
@@ -104,11 +112,11 @@ function Root() {
   const [zooms, setZooms] = useState<number>(history.state?.zooms ?? 0);
   const latest = useRef(state);
   latest.current = state;
-  const zoom = useCallback((p: Partial<View>) => {
+  const zoom = useCallback((p: Partial<View>, more: Partial<State> = {}) => {
     const s = latest.current;
     const n = (history.state?.zooms ?? 0) + 1;
     history.replaceState(history.state, "", link(s));
-    const next = { ...s, view: { ...s.view, ...p } };
+    const next = { ...s, ...more, view: { ...s.view, ...p } };
     history.pushState({ zooms: n }, "", link(next));
     setZooms(n);
     setState(next);
@@ -186,6 +194,9 @@ function Root() {
         case "d":
           flip();
           break;
+        case "b":
+          set({ page: "activity", pid: 0, item: "" });
+          break;
         case "z":
           unzoom();
           break;
@@ -205,12 +216,12 @@ function Root() {
   });
 
   useEffect(() => {
-    const now = state.page + " " + state.pid;
+    const now = state.page + " " + state.pid + " " + state.item;
     if (placed.current !== now) {
       placed.current = now;
       scrollTo(0, 0);
     }
-  }, [state.page, state.pid]);
+  }, [state.page, state.pid, state.item]);
 
   const app: App = { feed, state, theme, set, setView, zoom, setDashboard, addChart, say };
   return (
@@ -246,7 +257,7 @@ function Root() {
               </div>
             ))}
           </dl>
-          <p class="note">Drag over a chart to look at a part of it; Z goes back. A click on a line's name hides it.</p>
+          <p class="note">Drag over a chart to look at a part of it; Z goes back. Click on it to see what was busy then. A click on a line's name hides it.</p>
         </Dialog>
       )}
     </AppContext.Provider>
@@ -348,6 +359,8 @@ function Trouble() {
   return null;
 }
 
+const groups = tables.find((t) => t.key === "cgroup")!;
+
 function Overview() {
   return (
     <div>
@@ -359,7 +372,7 @@ function Overview() {
         {overview.panels.map((p, i) => (
           <Card key={i} panel={p} own={false} />
         ))}
-        <TableCard subject={tables[1]} rows={8} />
+        <TableCard subject={groups} rows={8} />
       </div>
     </div>
   );

@@ -27,6 +27,8 @@ export interface State {
   sort: string; // the column by which it is sorted, "" for the first of interest; with "-" before it, smallest first
   filter: string; // words that a row must have
   pid: number; // the process that is looked at, 0 for none
+  item: string; // what else is looked at: an instance of the table, "" for none
+  over: "" | "window"; // what the numbers of the activity are of: the end of what is seen, or the mean over it
   heat: string; // the column or metric of the heat map of all hosts, "" for their table
   dashboard: Dashboard;
 }
@@ -64,6 +66,8 @@ export function initial(): State {
     sort: "",
     filter: "",
     pid: 0,
+    item: "",
+    over: "",
     heat: "",
     dashboard: empty,
   };
@@ -119,7 +123,7 @@ export function readLink(hash: string, s: State): State {
   }
   const charts = q.getAll("chart").flatMap((c) => parseMetric(c) ?? []);
   if (charts.length) dashboard = { title: "Charts", panels: charts.map((p) => chartOf(p)) };
-  return { page: charts.length || shown ? "charts" : page, view, host: q.get("host") ?? s.host, from: (["any", "archives"] as const).find((f) => f === q.get("from")) ?? "", metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, of: q.get("of") ?? "process", sort: q.get("sort") ?? "", filter: q.get("filter") ?? "", pid: number(q.get("pid"), 0, 2 ** 31) ?? 0, heat: q.get("heat") ?? "", dashboard };
+  return { page: charts.length || shown ? "charts" : page, view, host: q.get("host") ?? s.host, from: (["any", "archives"] as const).find((f) => f === q.get("from")) ?? "", metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, of: q.get("of") ?? "process", sort: q.get("sort") ?? "", filter: q.get("filter") ?? "", pid: number(q.get("pid"), 0, 2 ** 31) ?? 0, item: q.get("item") ?? "", over: q.get("over") === "window" && !view.live ? "window" : "", heat: q.get("heat") ?? "", dashboard };
 }
 
 // link writes what readLink reads.
@@ -137,10 +141,12 @@ export function link(s: State): string {
   if (s.view.step !== base.step) add("step", s.view.step);
   if (s.view.zone !== base.zone) add("zone", s.view.zone);
   if (s.page === "activity" || s.page === "overview") {
-    if (s.of !== "process" && s.page === "activity") add("of", s.of);
+    if (s.of !== "process") add("of", s.of);
     if (s.sort) add("sort", s.sort);
     if (s.filter) add("filter", s.filter);
-    if (s.pid && s.page === "activity") add("pid", s.pid);
+    if (s.over && !s.view.live) add("over", s.over);
+    if (s.page === "activity" && s.pid) add("pid", s.pid);
+    else if (s.page === "activity" && s.item) add("item", s.item);
   }
   if (s.page === "fleet") {
     if (s.sort) add("sort", s.sort);
@@ -153,6 +159,43 @@ export function link(s: State): string {
   }
   if (s.page === "charts" && s.dashboard.panels.length) add("d", JSON.stringify(s.dashboard));
   return "#/" + s.page + (q.length ? "?" + q.join("&") : "");
+}
+
+// A Sorting is the order of a table, and the words that its rows must have.
+export interface Sorting {
+  sort: string;
+  filter: string;
+}
+
+const keptOrders = "pcp.tables"; // of all tables by their keys, for good
+const keptFilters = "pcp.filters"; // for this window of the browser
+
+function readTexts(s: Storage, key: string): Record<string, string> {
+  try {
+    const v = JSON.parse(s.getItem(key) ?? "{}");
+    return v && typeof v === "object" ? v : {};
+  } catch {
+    return {};
+  }
+}
+
+// sortingOf returns how a table was left.
+export function sortingOf(table: string): Sorting {
+  try {
+    return { sort: String(readTexts(localStorage, keptOrders)[table] ?? ""), filter: String(readTexts(sessionStorage, keptFilters)[table] ?? "") };
+  } catch {
+    return { sort: "", filter: "" }; // storage is forbidden
+  }
+}
+
+// keepSorting remembers how a table is left.
+export function keepSorting(table: string, s: Sorting): void {
+  try {
+    localStorage.setItem(keptOrders, JSON.stringify({ ...readTexts(localStorage, keptOrders), [table]: s.sort }));
+    sessionStorage.setItem(keptFilters, JSON.stringify({ ...readTexts(sessionStorage, keptFilters), [table]: s.filter }));
+  } catch {
+    // Storage may be full or forbidden; the link still has what is seen.
+  }
 }
 
 const kept = "pcp.dashboards";

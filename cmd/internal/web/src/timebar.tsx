@@ -2,6 +2,7 @@
 
 import { h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Goto } from "./activity";
 import { useApp, useFeedVersion } from "./context";
 import { goodZone, speeds, steps, windows, type View } from "./state";
 import { clock, dated, span } from "./time";
@@ -144,6 +145,11 @@ export function TimeBar(props: { unzoom: (() => void) | null }) {
           <button type="button" title="Back to what was seen before (Z)" onClick={props.unzoom}>
             ⤺ Zoom out
           </button>
+        )}
+        {!v.live && (state.page !== "activity" || state.pid > 0 || state.item !== "") && (
+          <Goto class="button busy" to={{ page: "activity", pid: 0, item: "", over: props.unzoom ? "window" : state.over }} title="Processes and the like, by what they used then (B)">
+            Activity then
+          </Goto>
         )}
         <time class="when" dateTime={end ? new Date(end * 1000).toISOString() : undefined}>
           {dated(end, v.zone)}

@@ -193,6 +193,36 @@ export function latestOf(table: Table, k: Kind, at: number, age: number, reach: 
   return out;
 }
 
+// meansOf returns the mean of each instance from one time to another: of counters what they grew by, in the time of the samples
+// there; of others the mean of their samples. Of what ended or began between them the rest counts as nothing.
+export function meansOf(table: Table, k: Kind, from: number, to: number): Map<string, number | null> {
+  const out = new Map<string, number | null>();
+  const t = table.t;
+  let b = t.length;
+  while (b > 0 && t[b - 1] > to + 1e-6) b--;
+  let a = b;
+  while (a > 0 && t[a - 1] >= from - 1e-6) a--;
+  if (k.rate && a > 0) a--; // the sample before them, to which the first one is compared
+  const dt = b - a > 1 ? t[b - 1] - t[a] : 0;
+  for (const [inst, cells] of table.series) {
+    let sum = 0;
+    let n = 0;
+    let last: number | null = null;
+    for (let i = a; i < b; i++) {
+      const c = cells[i];
+      if (typeof c !== "number") continue;
+      if (!k.rate) sum += c;
+      else if (last !== null && c >= last) sum += c - last;
+      last = c;
+      n++;
+    }
+    if (!n) continue;
+    if (!k.rate) out.set(inst, (sum / n) * k.unit.factor);
+    else out.set(inst, dt > 0 && n > 1 ? (sum / dt) * k.unit.factor : null);
+  }
+  return out;
+}
+
 // textOf returns the last text of an instance at or before a time, or "".
 export function textOf(table: Table | undefined, inst: string, at: number): string {
   const cells = table?.series.get(inst);

@@ -80,6 +80,7 @@ export interface Column {
   metrics: string[];
   or?: string[];
   age?: boolean; // how long ago a process began
+  count?: boolean; // how many processes are in a row
   never?: string; // why there may be no value at all
   seldom?: string; // why an instance may have none
 }
@@ -90,21 +91,37 @@ export interface Subject {
   title: string;
   of: string; // what an instance is
   columns: Column[];
-  detail?: boolean; // they are processes, and each can be looked at
+  plural?: string; // of of
+  detail?: boolean; // they are processes
+  pairs?: boolean; // instances may have the name of a device after them, as "/a::sda"
+  by?: "user" | "container"; // a row has what belongs to one: processes of a user, the control group of a container
+  needs?: string[]; // metrics that are texts about an instance
   guarded?: boolean; // collectors show them only to users that they know
 }
 
 // byProcess are the metrics that describe a process.
 export const byProcess = { args: "proc.psinfo.psargs", user: "proc.id.uid_nm", start: "proc.psinfo.start_time", up: "kernel.all.uptime" };
 
+// byContainer are those of a container.
+export const byContainer = { name: "containers.name", group: "containers.cgroup", engine: "containers.engine" };
+
 const ownIO = "the kernel shows the disk traffic of a process only to its user and to root.";
 const noController = "the kernel does not count it for this group: its controller is not enabled there, or it is the root group.";
+
+const groupColumns: Column[] = [
+  { key: "cpu", title: "CPU", metrics: ["cgroup.cpu.stat.usage"], or: ["cgroup.cpuacct.usage"], seldom: noController, never: noController },
+  { key: "memory", title: "Memory", metrics: ["cgroup.memory.current"], or: ["cgroup.memory.usage"], seldom: noController, never: "the controller “memory” is not enabled on this host" },
+  { key: "read", title: "Read", metrics: ["cgroup.io.stat.rbytes"], or: ["cgroup.blkio.all.io_service_bytes.read"], seldom: noController, never: "the controller “io” is not enabled on this host, or no group used a disk" },
+  { key: "write", title: "Written", metrics: ["cgroup.io.stat.wbytes"], or: ["cgroup.blkio.all.io_service_bytes.write"], seldom: noController, never: "the controller “io” is not enabled on this host, or no group used a disk" },
+];
 
 export const tables: Subject[] = [
   {
     key: "process",
     title: "Processes",
     of: "process",
+    plural: "processes",
+    needs: Object.values(byProcess),
     detail: true,
     guarded: true,
     columns: [
@@ -114,18 +131,41 @@ export const tables: Subject[] = [
       { key: "write", title: "Written", hint: "Written to disks", metrics: ["proc.io.write_bytes"], never: ownIO, seldom: ownIO },
       { key: "threads", title: "Threads", metrics: ["proc.psinfo.threads"] },
       { key: "age", title: "Age", hint: "Time since it began", metrics: [], age: true },
+      { key: "faults", title: "Faults", hint: "Page faults, of any kind", metrics: ["proc.psinfo.minflt", "proc.psinfo.maj_flt"] },
     ],
+  },
+  {
+    key: "container",
+    title: "Containers",
+    of: "container",
+    by: "container",
+    pairs: true,
+    needs: Object.values(byContainer),
+    guarded: true,
+    columns: groupColumns,
   },
   {
     key: "cgroup",
     title: "Control groups",
     of: "control group",
+    pairs: true,
+    guarded: true,
+    columns: groupColumns,
+  },
+  {
+    key: "user",
+    title: "Users",
+    of: "user",
+    by: "user",
+    needs: [byProcess.user],
     guarded: true,
     columns: [
-      { key: "cpu", title: "CPU", metrics: ["cgroup.cpu.stat.usage"], or: ["cgroup.cpuacct.usage"], seldom: noController, never: noController },
-      { key: "memory", title: "Memory", metrics: ["cgroup.memory.current"], or: ["cgroup.memory.usage"], seldom: noController, never: "the controller “memory” is not enabled on this host" },
-      { key: "read", title: "Read", metrics: ["cgroup.io.stat.rbytes"], or: ["cgroup.blkio.all.io_service_bytes.read"], seldom: noController, never: "the controller “io” is not enabled on this host, or no group used a disk" },
-      { key: "write", title: "Written", metrics: ["cgroup.io.stat.wbytes"], or: ["cgroup.blkio.all.io_service_bytes.write"], seldom: noController, never: "the controller “io” is not enabled on this host, or no group used a disk" },
+      { key: "cpu", title: "CPU", hint: "Processor time of all their processes, 100 % is one processor", metrics: ["proc.psinfo.utime", "proc.psinfo.stime"] },
+      { key: "memory", title: "Memory", hint: "Resident memory of all their processes; what they share counts in each", metrics: ["proc.psinfo.rss"] },
+      { key: "read", title: "Read", hint: "Read from disks", metrics: ["proc.io.read_bytes"], never: ownIO, seldom: ownIO },
+      { key: "write", title: "Written", hint: "Written to disks", metrics: ["proc.io.write_bytes"], never: ownIO, seldom: ownIO },
+      { key: "threads", title: "Threads", metrics: ["proc.psinfo.threads"] },
+      { key: "processes", title: "Processes", metrics: [], count: true },
     ],
   },
   {
