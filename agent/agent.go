@@ -8,12 +8,14 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/amdgpu"
 	"github.com/go-pcp/pcp/internal/agent/apache"
 	"github.com/go-pcp/pcp/internal/agent/bonding"
+	"github.com/go-pcp/pcp/internal/agent/denki"
 	"github.com/go-pcp/pcp/internal/agent/dm"
 	"github.com/go-pcp/pcp/internal/agent/haproxy"
 	"github.com/go-pcp/pcp/internal/agent/jbd2"
 	"github.com/go-pcp/pcp/internal/agent/kvm"
 	"github.com/go-pcp/pcp/internal/agent/linux"
 	"github.com/go-pcp/pcp/internal/agent/memcache"
+	"github.com/go-pcp/pcp/internal/agent/lmsensors"
 	"github.com/go-pcp/pcp/internal/agent/mmv"
 	"github.com/go-pcp/pcp/internal/agent/nfsclient"
 	"github.com/go-pcp/pcp/internal/agent/nginx"
@@ -57,6 +59,8 @@ func Builtins() []builtin.Spec {
 		apache.Builtin(),
 		haproxy.Builtin(),
 		memcache.Builtin(),
+		lmsensors.Builtin(),
+		denki.Builtin(),
 		sample.Builtin(),
 		simple.Builtin(),
 		trace.Builtin(),

@@ -119,6 +119,21 @@ func (a *Agent) refresh(ctx context.Context, ids []pcp.PMID) error {
 	return nil
 }
 
+// Origin implements [pmda.Originator].
+func (a *Agent) Origin(id pcp.PMID) string {
+	m := a.Metric(id)
+	if m == nil {
+		return ""
+	}
+	switch what := m.User.(type) {
+	case *sensor:
+		return "/sys/class/hwmon, the sensor " + what.name
+	case quantity:
+		return "/sys/class/hwmon/hwmon*/" + what.kind.prefix + "*_" + what.attr
+	}
+	return "/sys/class/hwmon"
+}
+
 // A quantity is what a fixed metric has of each sensor of a kind.
 type quantity struct {
 	kind *kind

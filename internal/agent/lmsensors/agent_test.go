@@ -321,4 +321,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-var _ pmda.DynamicNamer = (*Agent)(nil)
+var (
+	_ pmda.DynamicNamer = (*Agent)(nil)
+	_ pmda.Originator   = (*Agent)(nil)
+)
