@@ -207,7 +207,7 @@ func parseCPUInfo(b []byte) (m cpuModel) {
 	return m
 }
 
-// unitOf returns the unit of a register in joules: regUnit has it, but for the memory of some servers.
+// unitOf returns the unit of a register in joules: regUnit has it, except for the memory of some servers.
 func (m cpuModel) unitOf(reg int64, units uint64) float64 {
 	if reg == regDRAM && slices.Contains([]int{63, 79, 85, 87, 106, 108, 133, 143, 207}, m.model) { // Haswell-EP and later servers, Knights Landing
 		return math.Pow(0.5, 16)

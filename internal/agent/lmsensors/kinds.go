@@ -36,7 +36,7 @@ func kinds() []*kind {
 		instant = pcp.SemInstant
 		limit   = pcp.SemDiscrete
 		none    = -1 << 62
-		byChip  = "Chips without this limit have no value. The limit may be one that nobody set."
+		byChip  = "Chips without this limit have no value. Some chips have a limit that was never set."
 	)
 	return []*kind{
 		{"temp", "temperature", "degrees Celsius", "Sensors of temperature", pcp.Units{Extra: pcp.Celsius}, 1000, -127, []attribute{
@@ -45,7 +45,7 @@ func kinds() []*kind {
 			{attrCrit, limit, "Temperature at which the hardware protects itself", byChip},
 		}},
 		{"fan", "fan", "revolutions per minute", "Fans", pcp.Units{DimCount: 1, DimTime: -1, ScaleTime: pcp.TimeMin}, 1, 0, []attribute{
-			{attrInput, instant, "Speed of each fan in revolutions per minute", "0 for a fan that stands still, or that is not there."},
+			{attrInput, instant, "Speed of each fan in revolutions per minute", "0 for a fan that does not turn, or that is not there."},
 			{attrMin, limit, "Speed below which a fan is too slow", byChip},
 		}},
 		{"in", "voltage", "volts", "Sensors of voltage", pcp.Units{Extra: pcp.Volt}, 1000, none, []attribute{

@@ -94,7 +94,7 @@ func hwmonNumber(name string) (int, bool) {
 	return n, ok && err == nil && n >= 0 && strconv.Itoa(n) == digits
 }
 
-// find lists the sensors anew if chips came or went.
+// find lists the sensors again if chips came or went.
 func (r *reader) find() {
 	dir := filepath.Join(r.root, "sys/class/hwmon")
 	names := slices.DeleteFunc(procfs.Names(dir), func(name string) bool {
@@ -377,7 +377,7 @@ func (r *reader) sleeps(device string) bool {
 	return asleep
 }
 
-// value returns what was read in this pass.
+// value returns the reading of this pass.
 func (r *reader) value(s *sensor, attr string) (v float64, ok bool) {
 	x := s.values[attr]
 	return x.v, x.ok && x.pass == r.pass && s.there
