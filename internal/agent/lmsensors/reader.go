@@ -246,7 +246,7 @@ func withoutDigits(s string) string {
 }
 
 // chipName returns the name by which sensors(1) knows a chip: with the kind of its bus, and its address there. device is
-// its directory, "" for one that is not on a bus.
+// its directory, "" if it is not on a bus.
 func (r *reader) chipName(name, device string) string {
 	for dir := device; strings.HasPrefix(dir, r.root) && len(dir) > len(r.root) && filepath.Base(dir) != "devices"; dir = filepath.Dir(dir) {
 		bus, err := os.Readlink(filepath.Join(dir, "subsystem"))
