@@ -11,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/denki"
 	"github.com/go-pcp/pcp/internal/agent/dm"
 	"github.com/go-pcp/pcp/internal/agent/haproxy"
+	"github.com/go-pcp/pcp/internal/agent/drm"
 	"github.com/go-pcp/pcp/internal/agent/jbd2"
 	"github.com/go-pcp/pcp/internal/agent/kvm"
 	"github.com/go-pcp/pcp/internal/agent/linux"
@@ -59,6 +60,7 @@ func Builtins() []builtin.Spec {
 		apache.Builtin(),
 		haproxy.Builtin(),
 		memcache.Builtin(),
+		drm.Builtin(),
 		lmsensors.Builtin(),
 		denki.Builtin(),
 		sample.Builtin(),

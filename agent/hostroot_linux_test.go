@@ -36,6 +36,7 @@ var readsHost = map[string]string{
 	"dm":          "",     // only if there is a device mapper
 	"smart":       "/sys", // the list of disks
 	"amdgpu":      "",     // only if there are cards
+	"drm":         "",     // only if there are cards
 	"lmsensors":   "",     // only if there are sensors
 	"denki":       "",     // only if there is RAPL
 	"sockets":     "",     // control groups, only if a socket is in one
