@@ -13,7 +13,7 @@ PREFIX  ?= /usr/local
 # Modules of their own, which require what the program must not: other libraries to measure
 # beside, those that the bridges speak with, and what makes and tests the page.
 BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv trace/bridge/oteltrace
-NESTED  := cmd/bench/mmv cmd/bench/openmetrics $(BRIDGES) cmd/internal/web/build cmd/pcp2arrow cmd/internal/prom/promtest cmd/internal/exchange/otlp/otlptest
+NESTED  := cmd/bench/mmv cmd/bench/openmetrics $(BRIDGES) cmd/internal/web/build cmd/pcp2arrow cmd/pcp-gpu cmd/internal/prom/promtest cmd/internal/exchange/otlp/otlptest
 
 # The modules of our own tools, which do not require the library.
 TOOLS   := tools tools/kube

@@ -126,6 +126,7 @@ var floors = map[string]int{
 	"internal/hostlabels":                 1,
 	"internal/nsenter":                    1,
 	"internal/agent/containers":           2,
+	"internal/agent/nvidia/reading":       1,
 	"internal/agent/containers/runtimes":  1,
 	"internal/hostroot":                   0,
 	"internal/processes":                  0,
