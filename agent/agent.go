@@ -20,6 +20,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/mmv"
 	"github.com/go-pcp/pcp/internal/agent/nfsclient"
 	"github.com/go-pcp/pcp/internal/agent/nginx"
+	"github.com/go-pcp/pcp/internal/agent/nvidia"
 	"github.com/go-pcp/pcp/internal/agent/openmetrics"
 	"github.com/go-pcp/pcp/internal/agent/opentelemetry"
 	"github.com/go-pcp/pcp/internal/agent/pmcd"
@@ -61,6 +62,7 @@ func Builtins() []builtin.Spec {
 		haproxy.Builtin(),
 		memcache.Builtin(),
 		drm.Builtin(),
+		nvidia.Builtin(),
 		lmsensors.Builtin(),
 		denki.Builtin(),
 		sample.Builtin(),

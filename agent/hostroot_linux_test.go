@@ -37,6 +37,7 @@ var readsHost = map[string]string{
 	"smart":       "/sys", // the list of disks
 	"amdgpu":      "",     // only if there are cards
 	"drm":         "",     // only if there are cards
+	"nvidia":      "",     // only if there is a driver
 	"lmsensors":   "",     // only if there are sensors
 	"denki":       "",     // only if there is RAPL
 	"sockets":     "",     // control groups, only if a socket is in one

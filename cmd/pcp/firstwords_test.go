@@ -57,7 +57,7 @@ func TestSynonyms(t *testing.T) {
 		"prometheus": "pcp up", "exporter": "pcp up", "dashboard": "pcp chart", "grafana": "pcp proxy", "web": "pcp chart", "exports": "pcp export-json",
 		"kill": "pcp signal", "monitor": "pcp top", "cpu": "pcp mpstat", "disk": "pcp iostat", "processes": "pcp ps",
 		"htop": "pcp top", "glances": "pcp top", "sar": "pcp atopsar", "sysstat": "pcp pidstat", "docker stats": "pcp top --view cgroups",
-		"kubectl top": "pcp top --view cgroups", "nvidia-smi": "pcp info -f amdgpu", "node_exporter": "pcp up", "collectd": "pcp up",
+		"kubectl top": "pcp top --view cgroups", "nvidia-smi": "pcp info -f nvidia", "node_exporter": "pcp up", "collectd": "pcp up",
 		"netdata": "pcp up", "perf": "pcp pidstat", "PromQL": "pcp query", "promtool": "pcp alerts check", "webhook": "pcp alerts",
 		"iotop": "pcp top --sort written", "iftop": "pcp top --view network", "StatsD": "pcp up --statsd", "otel": "pcp otlp",
 		"influxdb": "pcp export-influxdb", "victoriametrics": "pcp push", "df": "pcp info -f filesys.full",

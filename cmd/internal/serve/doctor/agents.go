@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/cmd/internal/agent"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/agent/nvidia"
 	"github.com/go-pcp/pcp/internal/agent/service"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"
@@ -36,6 +38,7 @@ func agentFaults() []kind {
 		{"agent.object-missing", fault, "The shared object of an agent does not exist, and the agent is not a built-in one.", lost},
 		{"agent.socket-missing", fault, "The socket of an agent does not exist.", lost},
 		{"agent.service", warning, "A service runs here, and its agent cannot read it.", "`pcp up` does not collect the metrics of the service."},
+		{"agent.gpu-program", warning, "There is a driver of NVIDIA, and not the program pcp-gpu.", "The metrics nvidia have no values."},
 		{"names.missing", fault, "The file of the name space is missing.", "Metrics of agents in programs have no names. The C collector does not start."},
 		{"names.damaged", fault, "The name space cannot be read.", "Metrics of agents in programs have no names. The C collector does not start."},
 	}
@@ -46,6 +49,7 @@ func agentChecks() []check {
 		{"the agents", true, false, checkAgents},
 		{"the configuration of agents", false, false, checkAgentConf},
 		{"the name space", false, false, checkNames},
+		{"NVIDIA's driver", false, false, checkNVIDIA},
 		{"the agents of services", false, true, checkServices},
 	}
 }
@@ -258,4 +262,27 @@ func checkNames(ctx context.Context, s *site) []finding {
 		return []finding{{id: "names.damaged", subject: path, text: strings.TrimSpace(err.Error()), command: rebuild}}
 	}
 	return nil
+}
+
+// checkNVIDIA looks for the program that the agent nvidia starts.
+func checkNVIDIA(_ context.Context, s *site) []finding {
+	if !nvidia.HasDriver(cmp.Or(s.root, "/")) || nvidia.Program(s.env.Getenv) != "" {
+		return nil
+	}
+	return []finding{{
+		id: "agent.gpu-program", subject: "nvidia", text: "NVIDIA's driver is loaded, and there is no program pcp-gpu beside pcp, which reads its cards",
+		command: "CGO_ENABLED=0 GOBIN=" + words(s.programDir()) + " go install github.com/go-pcp/pcp/cmd/pcp-gpu@latest",
+	}}
+}
+
+// programDir returns the directory of this program.
+func (s *site) programDir() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "/usr/local/bin"
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	return filepath.Dir(self)
 }

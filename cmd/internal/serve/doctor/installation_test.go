@@ -113,6 +113,10 @@ func TestAgents(t *testing.T) {
 		{"agent.program-rights", func(g *stage) { g.conf("x 400 pipe binary " + g.write("pmdax", "#!/bin/sh\n") + "\n") }, "0644", nil},
 		{"agent.object-missing", func(g *stage) { g.conf("x 400 dso x_init /no/such/pmda_x.so\n") }, "/no/such/pmda_x.so", nil},
 		{"agent.socket-missing", func(g *stage) { g.conf("x 400 socket unix /no/such/socket\n") }, "/no/such/socket", nil},
+		{"agent.gpu-program", func(g *stage) {
+			g.write("root/dev/nvidiactl", "")
+			g.site = func(s *site) { s.root = g.path("root") }
+		}, "no program pcp-gpu", nil},
 		{"names.missing", func(g *stage) { g.conf(""); os.Remove(g.path("var/pmns/root")) }, "pmns/root", nil},
 		{"names.damaged", func(g *stage) { g.conf(""); g.write("var/pmns/root", "root {\n kernel\n") }, "pmns/root", nil},
 	})

@@ -24,7 +24,7 @@ var (
 	containers = foreignName{use: "pcp top --view cgroups, or pcp info -f cgroup"}
 	network    = foreignName{use: "pcp top --view network, or pcp netstat"}
 	perProcess = foreignName{use: "pcp top --sort written, or pcp pidstat"}
-	gpus       = foreignName{use: "pcp info -f amdgpu, for cards of AMD; for others run the maker's exporter, whose metrics the agent openmetrics reads"}
+	gpus       = foreignName{use: "pcp info -f nvidia, for cards of NVIDIA, or pcp info -f drm for those of AMD, Intel and others"}
 	collectors = foreignName{use: "pcp up, which collects and records; pcp record records other hosts, and pcp help export lists where values can be sent"}
 	notifiers  = foreignName{use: "pcp alerts, for rules and for receivers: web hooks, Alertmanager and mail"}
 	telemetry  = foreignName{use: "pcp up --otlp, to receive; pcp otlp, to send"}
