@@ -115,7 +115,7 @@ func TestServe(t *testing.T) {
 	f(strings.NewReader("x\n"), []string{path}, 1, "")
 	f(strings.NewReader("{}\n"), []string{"/no/such.so"}, 1, `"error":"`)
 	r, w := io.Pipe()
-	f(r, []string{path}, 0, "") // nobody asks
+	f(r, []string{path}, 0, "") // no request comes
 	w.Close()
 	set("unloaded")
 	f(strings.NewReader("{}\n"), []string{path}, 1, "the driver is not loaded")
