@@ -18,6 +18,8 @@ func Commands() []*cli.Command {
 		importcmd.SarCommand,
 		importcmd.IostatCommand,
 		importcmd.MRTGCommand,
+		importcmd.VLLMCommand,
+		importcmd.GuideLLMCommand,
 		push.Command,
 		otlp.Command,
 	}, export.Commands())

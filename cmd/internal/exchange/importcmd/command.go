@@ -21,7 +21,7 @@ var Command = &cli.Command{
 	Name:     "import",
 	Group:    cli.Export,
 	Summary:  "create an archive from data of other programs",
-	Synopsis: "csv | sar | iostat | mrtg | prometheus [options] file ... archive",
+	Synopsis: "csv | sar | iostat | mrtg | prometheus | vllmbench | guidellm [options] file ... archive",
 	Options: func() []cli.Option {
 		return []cli.Option{
 			cli.Heading("Options"),
@@ -32,14 +32,14 @@ var Command = &cli.Command{
 	Doc: `Each format has its own command. If a file cannot be imported completely, no archive is created, and
 the message has the number of the wrong line.
 
-Three of them are also called sar2pcp, iostat2pcp and mrtg2pcp. They take the same arguments as in
-the C implementation, and create the same archives.`,
+Five of them are also called sar2pcp, iostat2pcp, mrtg2pcp, vllmbench2pcp and guidellm2pcp. They take
+the same arguments as in the C implementation, and create the same archives.`,
 	Examples: []cli.Example{
 		{Line: "pcp import csv rooms.csv rooms", Text: "create the archive rooms from a table"},
 		{Line: "pcp import sar /var/log/sysstat/sa22 monday", Text: "create the archive monday from a file of sar"},
 	},
 	SeeAlso:     []string{"pmval(1)", "pmdumplog(1)"},
-	Sub:         []*cli.Command{CSVCommand, SarCommand, IostatCommand, MRTGCommand, PrometheusCommand},
+	Sub:         []*cli.Command{CSVCommand, SarCommand, IostatCommand, MRTGCommand, PrometheusCommand, VLLMCommand, GuideLLMCommand},
 	DieOnSignal: true,
 	Run:         cli.Run,
 }

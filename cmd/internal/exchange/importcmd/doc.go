@@ -12,8 +12,8 @@
 //
 // "pcp import sar", iostat and mrtg are sar2pcp, iostat2pcp and mrtg2pcp of the C
 // implementation, which are in Perl: the archives are the same. "pcp import prometheus"
-// reads the text format of Prometheus. These read a file once, and remove the archive
-// again if something is wrong.
+// reads the text format of Prometheus. "pcp import vllmbench" and guidellm are vllmbench2pcp and
+// guidellm2pcp, in Python. These read a file once, and remove the archive again if something is wrong.
 //
 // A CSV file is read twice: first to check that all of it can be imported, and
 // to find the types of values, then to write the archive. So no archive is made

@@ -107,3 +107,23 @@ func FuzzPrometheus(f *testing.F) {
 		checkImport(t, "pcp import prometheus: ", base, s, []string{"prometheus", "-t", "2026-01-01", "-h", "h", "-", base})
 	})
 }
+
+// FuzzBenchmarks imports whatever bytes as the results of benchmarks.
+func FuzzBenchmarks(f *testing.F) {
+	for _, s := range []string{
+		`{"backend":"b","model_id":"m","date":"20250929-080417","duration":1.5,"completed":3,"request_rate":"inf"}`,
+		`{"backend":"b","model_id":"m","date":"20250929-080417","duration":Infinity,"label":"\"NaN"}`,
+		`{"model_id":"x","report":{"backend":"b","model_id":"m","date":"19700101-000000","duration":0,"mean_itl_ms":NaN,"p99_itl_ms":-Infinity}}`,
+		`{"benchmarks":[{"id_":"b","run_id":"r","duration":1,"run_stats":{"start_time":1,"end_time":2,"requests_made":{"total":1}},"metrics":{}}]}`,
+		`{"benchmarks":[{"id_":"b","run_id":"r","run_stats":{"start_time":1,"end_time":2,"requests_made":{}},"metrics":{"requests_per_second":{"total":{"mean":1e400}},"request_latency":{"total":{}},"time_to_first_token_ms":{"total":{}},"time_per_output_token_ms":{"total":{}},"inter_token_latency_ms":{"total":{}},"output_tokens_per_second":{"total":{}},"tokens_per_second":{"total":{"count":1}}}}]}`,
+		`{"benchmarks":[{"id_":"b"},{"id_":"b"}]}`, `{"benchmarks":[null]}`, `[]`, `{`, ``, `"`, `"\`, `NaN`, `{"report":1}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, name := range []string{"vllmbench", "guidellm"} {
+			base := filepath.Join(t.TempDir(), "x")
+			checkImport(t, "pcp import "+name+": ", base, s, []string{name, "-a", base, "-"})
+		}
+	})
+}
