@@ -349,6 +349,16 @@ value comes with its unit.`,
 			make: makeZabbix,
 		},
 		{
+			name: "template", summary: "write metrics as sentences, one for each value",
+			doc: `Writes samples of metrics to standard output or a file: for each metric the numbers of its descriptor, and a sentence for each value. It is the
+example for exporters of one's own.`,
+			examples: []cli.Example{{Line: "pcp2template -a ARCHIVE -s 1 kernel.all.load", Text: "write one sample"}},
+			keys:     []string{"timefmt"},
+			defaults: conf.Settings{"interval": "10"},
+			without:  []string{"include-labels"},
+			make:     func(x *run) (exporter, error) { return x.adapt(&stream{run: x, textWriter: templateWriter{}}), nil },
+		},
+		{
 			name: "openmetrics", summary: "write metrics in the OpenMetrics text format",
 			doc: `Writes samples of metrics in the OpenMetrics text format, to standard output or a file, or posts each to a server. Counters are not converted. All labels are always written: -m and -X, which version 7 needs for this, have no effect.`,
 			examples: []cli.Example{

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/importer"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
@@ -418,10 +420,41 @@ func TestOpenTelemetry(t *testing.T) {
 	}
 }
 
+func TestTemplate(t *testing.T) {
+	out, errs, status := export(t.Context(), t, "pcp2template", "-a", record(t, 2), "-P", "1", "disk.reads", "load", "os.name")
+	const want = `Metric load details (last fetch: 1700000000):
+	id: 1027604482	type: 4
+	sem: 3		indom: 4294967295
+metric 'load' has value '0.0'!
+Metric os.name details (last fetch: 1700000000):
+	id: 1027604483	type: 6
+	sem: 4		indom: 4294967295
+metric 'os.name' has value 'Linux
+'!
+Metric disk.reads details (last fetch: 1700000001):
+	id: 1027604481	type: 3
+	sem: 1		indom: 1027604481
+metric 'disk.reads' instance 'sda' has value '10.0'!
+metric 'disk.reads' instance 'sd "b"' has value '20.0'!
+Metric load details (last fetch: 1700000001):
+	id: 1027604482	type: 4
+	sem: 3		indom: 4294967295
+metric 'load' has value '0.2'!
+Metric os.name details (last fetch: 1700000001):
+	id: 1027604483	type: 6
+	sem: 4		indom: 4294967295
+metric 'os.name' has value 'Linux
+'!
+`
+	if status != 0 || errs != "" || out != want {
+		t.Errorf("status %d: %s\n%s", status, errs, cmp.Diff(want, out))
+	}
+}
+
 // TestFiles writes to files that cannot be written.
 func TestFiles(t *testing.T) {
 	a, dir := record(t, 2), t.TempDir()
-	for _, tool := range []string{"pcp2json", "pcp2xml", "pcp2xlsx", "pcp2openmetrics", "pcp2opentelemetry"} {
+	for _, tool := range []string{"pcp2json", "pcp2xml", "pcp2xlsx", "pcp2template", "pcp2openmetrics", "pcp2opentelemetry"} {
 		if _, errs, status := export(t.Context(), t, tool, "-a", a, "-F", filepath.Join(dir, "no", "such"), "load"); status != 1 || !strings.Contains(errs, "No such file or directory") {
 			t.Errorf("%s into no directory: status %d: %s", tool, status, errs)
 		}
