@@ -26,6 +26,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/reports/uptime"
 	"github.com/go-pcp/pcp/cmd/internal/reports/verify"
 	"github.com/go-pcp/pcp/cmd/internal/reports/vmstat"
+	"github.com/go-pcp/pcp/cmd/internal/reports/xsos"
 	"github.com/go-pcp/pcp/cmd/internal/reports/zoneinfo"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
@@ -34,6 +35,7 @@ import (
 func Commands() []*cli.Command {
 	return []*cli.Command{
 		summary.Command,
+		xsos.Command,
 		rep.Command,
 		rep.CSVCommand,
 		dstat.Command,

@@ -67,7 +67,6 @@ func foreignNames() map[string]foreignName {
 		"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
 		"pmchart": chart, "graph": chart, "graphs": chart, "plot": chart,
 		"htop": screen, "btop": screen, "bpytop": screen, "glances": screen, "nmon": screen,
-		"xsos":     {use: "pcp top --once, or pcp summary"},
 		"collectl": {use: "pcp vmstat and pcp iostat"}, "sheet2pcp": {use: "pcp import csv, with the sheet saved as CSV"},
 		"watch": {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp top for all of it, pcp val for one metric"},
 		"get": {use: "pcp info -f"}, "fetch": {use: "pcp info -f"}, "show": {use: "pcp info -f"}, "metrics": {use: "pcp info"},
