@@ -32,6 +32,7 @@ type fake struct {
 	noSeries bool
 	real     http.Handler // answers /series in place of this, if it is set
 	fleet    http.Handler // answers /fleet, if it is set
+	diagnose http.Handler // answers /diagnose, if it is set
 	// Hosts with the same archives, whose collectors are not reached.
 	elsewhere map[string]bool
 	log       []string    // the requested paths
@@ -162,6 +163,13 @@ func newFake(t *testing.T) *fake {
 			return
 		}
 		f.fleet.ServeHTTP(w, r)
+	})
+	mux.HandleFunc("/diagnose", func(w http.ResponseWriter, r *http.Request) {
+		if f.diagnose == nil {
+			http.NotFound(w, r)
+			return
+		}
+		f.diagnose.ServeHTTP(w, r)
 	})
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.requests.Add(1)

@@ -8,6 +8,7 @@ import { Charts } from "./boards";
 import { Browse } from "./browse";
 import { AppContext, useApp, useFeedVersion, type App } from "./context";
 import { chartOf, parseMetric, type Dashboard, type Plot } from "./dashboard";
+import { Diagnose } from "./diagnose";
 import { Dialog } from "./dialog";
 import { Feed } from "./feed";
 import { Fleet, useHosts } from "./fleet";
@@ -23,6 +24,7 @@ import { overview, tables } from "./views";
 const pages: [Page, string, string][] = [
   ["overview", "Overview", "o"],
   ["activity", "Activity", "a"],
+  ["diagnose", "Diagnose", "x"],
   ["metrics", "Metrics", "m"],
   ["charts", "Charts", "c"],
   ["fleet", "Fleet", "f"],
@@ -49,7 +51,7 @@ const keys: [string, string][] = [
   ["Z", "back to what was seen before a part of it"],
   ["B", "what was busy then"],
   ["/", "chart a metric by its name"],
-  ["O A M C F", "overview, activity, metrics, charts, fleet"],
+  ["O A X M C F", "overview, activity, diagnosis, metrics, charts, fleet"],
   ["D", "dark or light"],
   ["?", "this list"],
 ];
@@ -235,6 +237,7 @@ function Root() {
       <main id="main" tabIndex={-1}>
         {state.page === "overview" && <Overview />}
         {state.page === "activity" && <Activity />}
+        {state.page === "diagnose" && <Diagnose key={state.host} />}
         {state.page === "metrics" && <Browse />}
         {state.page === "charts" && <Charts />}
         {state.page === "fleet" && <Fleet />}

@@ -54,13 +54,13 @@ export class Refused extends Error {
 const patience = 10_000; // ms until a request is given up
 
 // ask gets path, relative to the page, with parameters, and returns the JSON answer.
-export async function ask(path: string, params: Record<string, string | undefined>, signal?: AbortSignal): Promise<any> {
+export async function ask(path: string, params: Record<string, string | undefined>, signal?: AbortSignal, most = patience): Promise<any> {
   const q: string[] = [];
   for (const k in params) {
     const v = params[k];
     if (v !== undefined) q.push(k + "=" + encodeURIComponent(v));
   }
-  const limit = AbortSignal.timeout(patience);
+  const limit = AbortSignal.timeout(most);
   const r = await fetch(path + (q.length ? "?" + q.join("&") : ""), {
     signal: signal ? AbortSignal.any([signal, limit]) : limit,
     headers: headers(),

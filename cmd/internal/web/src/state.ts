@@ -3,8 +3,8 @@
 import { parseView } from "./pmchart";
 import { parseMetric, readDashboard, writeDashboard, chartOf, type Dashboard } from "./dashboard";
 
-export type Page = "overview" | "activity" | "metrics" | "charts" | "fleet";
-const pages: Page[] = ["overview", "activity", "metrics", "charts", "fleet"];
+export type Page = "overview" | "activity" | "diagnose" | "metrics" | "charts" | "fleet";
+const pages: Page[] = ["overview", "activity", "diagnose", "metrics", "charts", "fleet"];
 
 // A View is a moment and a stretch of time before it.
 export interface View {
