@@ -210,6 +210,20 @@ func fetch(t *testing.T, a *Agent, name string) map[string]string {
 	return values
 }
 
+// fetchAs returns how many values a client without a user gets.
+func fetchAs(t *testing.T, a *Agent, id pcp.PMID) int {
+	t.Helper()
+	ids := []pcp.PMID{id}
+	if err := a.Refresh(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	res := new(pcp.Result)
+	if err := a.Fetch(t.Context(), &pmda.FetchRequest{Client: new(pmda.Client), PMIDs: ids, Result: res}); err != nil {
+		t.Fatal(err)
+	}
+	return len(res.Sets[0].Values)
+}
+
 // number returns a value that is a number, 0 if there is none.
 func number(t *testing.T, values map[string]string, inst string) uint64 {
 	t.Helper()

@@ -39,6 +39,9 @@ type groups struct {
 
 // name returns the path of a group from the root of its hierarchy. The name of a group that has gone before it was looked for is its number.
 func (g *groups) name(id uint64) string {
+	if id == 0 { // the scheduler's group of a session (autogroup), which only tasks of the root have
+		return "/"
+	}
 	if name, ok := g.names[id]; ok {
 		return name
 	}

@@ -59,6 +59,14 @@ func (c *code) store(at int16, src asm.Register) {
 
 func (c *code) get(dst asm.Register, at int16) { c.add(asm.LoadMem(dst, asm.RFP, at, asm.DWord)) }
 
+// zero clears n bytes of the stack from at on, in steps of 8. It changes R1.
+func (c *code) zero(at int16, n int) {
+	c.add(asm.Mov.Imm(asm.R1, 0))
+	for i := 0; i < n; i += 8 {
+		c.store(at+int16(i), asm.R1)
+	}
+}
+
 // address sets dst to an address on the stack.
 func (c *code) address(dst asm.Register, at int16) {
 	c.add(asm.Mov.Reg(dst, asm.RFP), asm.Add.Imm(dst, int32(at)))
@@ -78,8 +86,9 @@ func (c *code) lookup(table string, key int16) {
 
 // How update treats keys that are there.
 const (
-	updateAny = 0 // BPF_ANY
-	updateNew = 1 // BPF_NOEXIST
+	updateAny   = 0 // BPF_ANY
+	updateNew   = 1 // BPF_NOEXIST
+	updateExist = 2 // BPF_EXIST; of a queue: the oldest value makes room
 )
 
 // update stores a value from the stack.
@@ -88,6 +97,19 @@ func (c *code) update(table string, key, value int16, flags int32) {
 	c.address(asm.R2, key)
 	c.address(asm.R3, value)
 	c.add(asm.Mov.Imm(asm.R4, flags), asm.FnMapUpdateElem.Call())
+}
+
+func (c *code) remove(table string, key int16) {
+	c.table(asm.R1, table)
+	c.address(asm.R2, key)
+	c.add(asm.FnMapDeleteElem.Call())
+}
+
+// push appends a value from the stack to a queue.
+func (c *code) push(table string, value int16) {
+	c.table(asm.R1, table)
+	c.address(asm.R2, value)
+	c.add(asm.Mov.Imm(asm.R3, updateExist), asm.FnMapPushElem.Call())
 }
 
 // now sets R0 to the monotonic clock in nanoseconds.
@@ -136,4 +158,10 @@ func (c *code) group(dst, src asm.Register, k *kernel) {
 	for _, f := range k.groupPath[1:] {
 		c.load(dst, dst, f)
 	}
+}
+
+// comm copies the name of the task in src to 16 bytes of the stack.
+func (c *code) comm(at int16, src asm.Register, k *kernel) {
+	c.address(asm.R1, at)
+	c.add(asm.Mov.Imm(asm.R2, commLen), asm.Mov.Reg(asm.R3, src), asm.Add.Imm(asm.R3, int32(k.comm.offset)), asm.FnProbeReadKernel.Call())
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
+// commLen is the size of a task's name (TASK_COMM_LEN).
+const commLen = 16
+
 // A field is where a structure of the kernel has a number or a pointer.
 type field struct {
 	offset int16
@@ -20,7 +23,8 @@ type field struct {
 // A kernel has the type information of the running kernel while modules are loaded.
 type kernel struct {
 	types     *btf.Cache
-	pid       field
+	pid, tgid field
+	comm      field
 	groupPath []field // from a task to the identifier of its control group
 }
 
@@ -40,6 +44,8 @@ func newKernel(hostRoot string) (*kernel, error) {
 		}
 	}
 	find(&k.pid, "task_struct", "pid")
+	find(&k.tgid, "task_struct", "tgid")
+	find(&k.comm, "task_struct", "comm")
 	if err != nil {
 		return nil, err
 	}
@@ -122,4 +128,26 @@ func fieldOf(members []btf.Member, name string) (field, bool) {
 		return f, true
 	}
 	return field{}, false
+}
+
+// isPointer reports whether an argument of a tracepoint is the address of a structure.
+func (k *kernel) isPointer(tracepoint string, n int) bool {
+	spec, err := k.types.Kernel()
+	if err != nil {
+		return false
+	}
+	var def *btf.Typedef
+	if err := spec.TypeByName("btf_trace_"+tracepoint, &def); err != nil {
+		return false
+	}
+	ptr, ok := def.Type.(*btf.Pointer)
+	if !ok {
+		return false
+	}
+	proto, ok := ptr.Target.(*btf.FuncProto)
+	if !ok || n+1 >= len(proto.Params) { // the first is the data of the tracepoint
+		return false
+	}
+	_, ok = btf.UnderlyingType(proto.Params[n+1].Type).(*btf.Pointer)
+	return ok
 }
