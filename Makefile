@@ -27,6 +27,10 @@ build:              ## bin/pcp, static, and bin/links with a link for each class
 	@echo "$(GO) build -o bin/pcp ./cmd/pcp"; GO='$(GO)' scripts/build -trimpath -ldflags '$(LDFLAGS)' -o bin/pcp ./cmd/pcp
 	@rm -rf bin/links && bin/pcp links -t ../pcp bin/links
 
+.PHONY: gpu
+gpu:                ## bin/pcp-gpu, which reads NVIDIA's cards; make install installs it too if it is there
+	GOWORK=off CGO_ENABLED=0 $(GO) -C cmd/pcp-gpu build -trimpath -ldflags '$(LDFLAGS)' -o $(CURDIR)/bin/pcp-gpu .
+
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
@@ -159,7 +163,7 @@ oracle:             ## the real PCP, from the system's packages, where apt and r
 	scripts/oracle
 
 install: build man3 ## program, links, manual pages, completion, units and samples below $(DESTDIR)$(PREFIX)
-	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install install
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' GPU=bin/pcp-gpu scripts/install install
 
 uninstall: build man3 ## remove what make install installed
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install uninstall

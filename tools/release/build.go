@@ -51,9 +51,14 @@ func (r *release) makePrograms(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		gpu, err := r.gpuProgram(ctx, arch)
+		if err != nil {
+			return err
+		}
 		in := input{
-			arch: arch, program: program, stage: r.staged("/usr"),
-			usr: usr.withProgram("/usr/bin/pcp", program), local: local.withProgram("/usr/local/bin/pcp", program),
+			arch: arch, program: program, gpu: gpu, stage: r.staged("/usr"),
+			usr:   usr.withProgram("/usr/bin/pcp", program).with("/usr/bin/pcp-gpu", gpu),
+			local: local.withProgram("/usr/local/bin/pcp", program).with("/usr/local/bin/pcp-gpu", gpu),
 		}
 		ins = append(ins, in)
 		r.started = time.Now()
@@ -82,6 +87,7 @@ type input struct {
 	arch       string // in Go's words
 	usr, local tree   // the installed files, with the program of the architecture
 	program    string // its path
+	gpu        string // the path of pcp-gpu
 	stage      string // the directory above usr, where the program is that of this machine
 }
 
@@ -128,19 +134,37 @@ func (r *release) program(ctx context.Context, arch string) (string, error) {
 }
 
 func (r *release) build(ctx context.Context, goos, arch string) (string, error) {
-	path := filepath.Join(r.work, goos+"-"+arch, "pcp")
+	flags := "-s -w -buildid= -X github.com/go-pcp/pcp/internal/version.commit=" + r.source.commit
+	return r.compile(ctx, goos, arch, "pcp", "", "-ldflags", flags, "./cmd/pcp")
+}
+
+// gpuProgram returns the path of pcp-gpu for an architecture. It is a module of its own, linked dynamically.
+func (r *release) gpuProgram(ctx context.Context, arch string) (string, error) {
+	return r.compile(ctx, "linux", arch, "pcp-gpu", "off", "-C", "cmd/pcp-gpu", "-ldflags", "-s -w -buildid=", ".")
+}
+
+// compile builds a program once, and returns its path. The first of args may be -C and a directory.
+func (r *release) compile(ctx context.Context, goos, arch, name, work string, args ...string) (string, error) {
+	path, err := filepath.Abs(filepath.Join(r.work, goos+"-"+arch, name))
+	if err != nil {
+		return "", err
+	}
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	flags := "-s -w -buildid= -X github.com/go-pcp/pcp/internal/version.commit=" + r.source.commit
-	cmd := exec.CommandContext(ctx, goCommand(), "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", path, "./cmd/pcp")
+	command := []string{"build"}
+	if args[0] == "-C" {
+		command, args = append(command, args[:2]...), args[2:]
+	}
+	command = append(append(command, "-trimpath", "-buildvcs=false", "-o", path), args...)
+	cmd := exec.CommandContext(ctx, goCommand(), command...)
 	// Variables that change the program are set, whatever they are in this environment.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=", "GOFIPS140=off")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK="+work, "GOFIPS140=off")
 	start := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the program for %s/%s: %w\n%s", goos, arch, err, strings.TrimSpace(string(out)))
+		return "", fmt.Errorf("building %s for %s/%s: %w\n%s", name, goos, arch, err, strings.TrimSpace(string(out)))
 	}
-	fmt.Fprintf(os.Stderr, "release: built the program for %s/%s in %v\n", goos, arch, time.Since(start).Round(100*time.Millisecond))
+	fmt.Fprintf(os.Stderr, "release: built %s for %s/%s in %v\n", name, goos, arch, time.Since(start).Round(100*time.Millisecond))
 	return path, nil
 }
 

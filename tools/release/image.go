@@ -95,7 +95,7 @@ func (r *release) image(ctx context.Context, in input, media types.MediaType) (v
 	}
 	program, err := r.layer(ctx, media, func(t *tar.Writer) error {
 		for _, e := range in.usr {
-			if path.Dir(e.path) != "/usr/bin" {
+			if path.Dir(e.path) != "/usr/bin" || e.isGPU() {
 				continue
 			}
 			if err := r.appendTar(t, e, strings.TrimPrefix(e.path, "/")); err != nil {

@@ -85,7 +85,7 @@ func (r *release) info(format, file string, in input) (*nfpm.Info, error) {
 		return nil, err
 	}
 	for _, e := range in.usr {
-		if e.mode.IsDir() || omit.match(e.path) || config.Contents.ContainsDestination(e.path) {
+		if e.mode.IsDir() || e.isGPU() && format == "apk" || omit.match(e.path) || config.Contents.ContainsDestination(e.path) {
 			continue
 		}
 		c, err := r.content(e)

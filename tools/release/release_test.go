@@ -253,6 +253,7 @@ func small(t *testing.T) (*release, input) {
 		put("usr/share/doc/pcp/examples/"+name, "# "+name+"\n", 0o644)
 	}
 	put("program", "the program", 0o755)
+	put("gpu", "the second program", 0o755)
 	all, err := walk(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -261,11 +262,11 @@ func small(t *testing.T) (*release, input) {
 	for _, e := range all {
 		if strings.HasPrefix(e.path+"/", "/usr/local/") {
 			local = append(local, e)
-		} else if e.path != "/program" {
+		} else if e.path != "/program" && e.path != "/gpu" {
 			usr = append(usr, e)
 		}
 	}
-	program := filepath.Join(dir, "program")
+	program, gpu := filepath.Join(dir, "program"), filepath.Join(dir, "gpu")
 	r := &release{
 		options: options{version: "1.2.3", revision: "4", out: t.TempDir()},
 		source:  source{commit: strings.Repeat("0123456789", 4), time: time.Unix(1700000000, 0).UTC()},
@@ -273,7 +274,8 @@ func small(t *testing.T) (*release, input) {
 	}
 	return r, input{
 		arch: "arm64", program: program, stage: dir,
-		usr: usr.withProgram("/usr/bin/pcp", program), local: local.withProgram("/usr/local/bin/pcp", program),
+		usr:   usr.withProgram("/usr/bin/pcp", program).with("/usr/bin/pcp-gpu", gpu),
+		local: local.withProgram("/usr/local/bin/pcp", program).with("/usr/local/bin/pcp-gpu", gpu),
 	}
 }
 
@@ -329,12 +331,12 @@ func TestContents(t *testing.T) {
 	r := makeAll(t)
 	type contents struct{ has, lacks []string }
 	all := contents{has: []string{
-		"/usr/bin/pcp", "/usr/bin/pminfo", "/usr/bin/pmcd", "/usr/bin/pmdalinux", "/usr/share/man/man1/pcp.1.gz", "/usr/lib/systemd/system/pcp-pmcd.service",
+		"/usr/bin/pcp", "/usr/bin/pcp-gpu", "/usr/bin/pminfo", "/usr/bin/pmcd", "/usr/bin/pmdalinux", "/usr/share/man/man1/pcp.1.gz", "/usr/lib/systemd/system/pcp-pmcd.service",
 		"/usr/lib/sysusers.d/pcp.conf", "/etc/pcp/pmcd/pmcd.conf", "/etc/pcp/pmproxy/pmproxy.conf",
 	}}
 	tools := contents{
 		has:   []string{"/usr/bin/pcp", "/usr/bin/pminfo", "/usr/share/man/man1/pcp.1.gz"},
-		lacks: []string{"/usr/bin/pmcd", "/usr/bin/pmdalinux", "/usr/lib/systemd/system/pcp-pmcd.service", "/usr/lib/sysusers.d/pcp.conf", "/etc/pcp/pmcd/pmcd.conf"},
+		lacks: []string{"/usr/bin/pcp-gpu", "/usr/bin/pmcd", "/usr/bin/pmdalinux", "/usr/lib/systemd/system/pcp-pmcd.service", "/usr/lib/sysusers.d/pcp.conf", "/etc/pcp/pmcd/pmcd.conf"},
 	}
 	check := func(name string, list []string, want contents) {
 		t.Helper()
@@ -421,7 +423,7 @@ func TestContents(t *testing.T) {
 			}
 		}
 	}
-	check("the tar.gz", list, contents{has: []string{"pcp-1.2.3-linux-arm64/", "pcp-1.2.3-linux-arm64/bin/pcp", "pcp-1.2.3-linux-arm64/bin/pminfo", "pcp-1.2.3-linux-arm64/share/man/man1/pcp.1"}})
+	check("the tar.gz", list, contents{has: []string{"pcp-1.2.3-linux-arm64/", "pcp-1.2.3-linux-arm64/bin/pcp", "pcp-1.2.3-linux-arm64/bin/pcp-gpu", "pcp-1.2.3-linux-arm64/bin/pminfo", "pcp-1.2.3-linux-arm64/share/man/man1/pcp.1"}})
 	if missing != "" {
 		t.Skip("SKIPPED: not installed, so their packages were not read:" + missing)
 	}
@@ -547,6 +549,9 @@ func TestImage(t *testing.T) {
 				t.Errorf("%s is %+v, want %s", name, h, want)
 			}
 		}
+		if h := entries["usr/bin/pcp-gpu"]; h != nil {
+			t.Error("the image has pcp-gpu, which cannot run there")
+		}
 		if h := entries["usr/bin/pminfo"]; h == nil || h.Linkname != "pcp" {
 			t.Errorf("pminfo is %+v", h)
 		}
@@ -616,7 +621,7 @@ func TestSBOM(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, in := small(t)
-	in.program = self
+	in.program, in.gpu = self, self
 	if err := makeSBOM(context.Background(), r, in); err != nil {
 		t.Fatal(err)
 	}
@@ -625,6 +630,9 @@ func TestSBOM(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if _, err := os.Stat(r.path("pcp-gpu-1.2.3-linux-arm64.cdx.json")); err != nil {
+		t.Error(err)
+	}
 	var bom cdx.BOM
 	if err := cdx.NewBOMDecoder(f, cdx.BOMFileFormatJSON).Decode(&bom); err != nil {
 		t.Fatal(err)

@@ -19,29 +19,37 @@ const (
 	program = library + "/cmd"
 )
 
-// makeSBOM makes a list of the modules in the program, from the program itself, in CycloneDX's format.
+// makeSBOM makes a list of the modules in each program, from the program itself, in CycloneDX's format.
 func makeSBOM(_ context.Context, r *release, in input) error {
-	b, err := os.ReadFile(in.program)
+	if err := r.makeSBOM(in, "pcp", in.program, program); err != nil || in.gpu == "" {
+		return err
+	}
+	return r.makeSBOM(in, "pcp-gpu", in.gpu, program+"/pcp-gpu")
+}
+
+// makeSBOM makes the list of one program, which is the main package of a module.
+func (r *release) makeSBOM(in input, name, path, module string) error {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	info, err := buildinfo.ReadFile(in.program)
+	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	bom := r.bom(info, sha256.Sum256(b))
-	return r.write("pcp-"+r.version+"-linux-"+in.arch+".cdx.json", "CycloneDX SBOM", func(w io.Writer) error {
+	bom := r.bom(info, module, sha256.Sum256(b))
+	return r.write(name+"-"+r.version+"-linux-"+in.arch+".cdx.json", "CycloneDX SBOM", func(w io.Writer) error {
 		return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
 	})
 }
 
-// bom lists the modules of a program that has this sum.
-func (r *release) bom(info *buildinfo.BuildInfo, sum [sha256.Size]byte) *cdx.BOM {
+// bom lists the modules of a program, of a module, that has this sum.
+func (r *release) bom(info *buildinfo.BuildInfo, module string, sum [sha256.Size]byte) *cdx.BOM {
 	setting := make(map[string]string)
 	for _, s := range info.Settings {
 		setting[s.Key] = s.Value
 	}
-	main := component(cdx.ComponentTypeApplication, program, "v"+r.version)
+	main := component(cdx.ComponentTypeApplication, module, "v"+r.version)
 	main.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}}
 	main.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: fmt.Sprintf("%x", sum)}}
 	main.Properties = &[]cdx.Property{
@@ -56,7 +64,7 @@ func (r *release) bom(info *buildinfo.BuildInfo, sum [sha256.Size]byte) *cdx.BOM
 			d = d.Replace
 		}
 		version := d.Version
-		if d.Path == library || d.Path == "../" || strings.HasPrefix(d.Path, library+"/") {
+		if d.Path == library || d.Path == "../" || d.Path == "../.." || strings.HasPrefix(d.Path, library+"/") {
 			version = "v" + r.version // of this repository
 		}
 		c := component(cdx.ComponentTypeLibrary, d.Path, version)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,3 +88,14 @@ func (t tree) withProgram(path, source string) tree {
 	}
 	return t
 }
+
+// with returns a copy of the tree with one more program.
+func (t tree) with(path, source string) tree {
+	t = append(slices.Clone(t), entry{path: path, mode: 0o755, source: source})
+	slices.SortFunc(t, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
+	return t
+}
+
+// isGPU reports whether an entry is pcp-gpu, which needs the C library glibc: an image without a base, and packages for
+// Alpine Linux, do not have it.
+func (e entry) isGPU() bool { return path.Base(e.path) == "pcp-gpu" }
