@@ -8,6 +8,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/amdgpu"
 	"github.com/go-pcp/pcp/internal/agent/apache"
 	"github.com/go-pcp/pcp/internal/agent/bonding"
+	"github.com/go-pcp/pcp/internal/agent/chrony"
 	"github.com/go-pcp/pcp/internal/agent/denki"
 	"github.com/go-pcp/pcp/internal/agent/dm"
 	"github.com/go-pcp/pcp/internal/agent/drm"
@@ -18,12 +19,14 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/lmsensors"
 	"github.com/go-pcp/pcp/internal/agent/memcache"
 	"github.com/go-pcp/pcp/internal/agent/mmv"
+	"github.com/go-pcp/pcp/internal/agent/mysql"
 	"github.com/go-pcp/pcp/internal/agent/nfsclient"
 	"github.com/go-pcp/pcp/internal/agent/nginx"
 	"github.com/go-pcp/pcp/internal/agent/nvidia"
 	"github.com/go-pcp/pcp/internal/agent/openmetrics"
 	"github.com/go-pcp/pcp/internal/agent/opentelemetry"
 	"github.com/go-pcp/pcp/internal/agent/pmcd"
+	"github.com/go-pcp/pcp/internal/agent/postgresql"
 	"github.com/go-pcp/pcp/internal/agent/proc"
 	"github.com/go-pcp/pcp/internal/agent/redis"
 	"github.com/go-pcp/pcp/internal/agent/sample"
@@ -65,6 +68,9 @@ func Builtins() []builtin.Spec {
 		nvidia.Builtin(),
 		lmsensors.Builtin(),
 		denki.Builtin(),
+		postgresql.Builtin(),
+		mysql.Builtin(),
+		chrony.Builtin(),
 		sample.Builtin(),
 		simple.Builtin(),
 		trace.Builtin(),

@@ -235,6 +235,9 @@ func (a *Agent) Try(ctx context.Context) error {
 	return first
 }
 
+// Blank returns an answer without values, for tests of the functions that fill one.
+func (a *Agent) Blank() *Answer { return newAnswer(a.layout) }
+
 // Close ends the readings and closes the connections.
 func (a *Agent) Close() error {
 	for _, s := range a.servers {
