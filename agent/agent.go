@@ -28,6 +28,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/internal/agent/postgresql"
 	"github.com/go-pcp/pcp/internal/agent/proc"
+	"github.com/go-pcp/pcp/internal/agent/rabbitmq"
 	"github.com/go-pcp/pcp/internal/agent/redis"
 	"github.com/go-pcp/pcp/internal/agent/sample"
 	"github.com/go-pcp/pcp/internal/agent/simple"
@@ -71,6 +72,7 @@ func Builtins() []builtin.Spec {
 		postgresql.Builtin(),
 		mysql.Builtin(),
 		chrony.Builtin(),
+		rabbitmq.Builtin(),
 		sample.Builtin(),
 		simple.Builtin(),
 		trace.Builtin(),

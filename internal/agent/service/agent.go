@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path"
@@ -42,6 +43,9 @@ type InDom struct {
 	// Members are instances that are always in the domain, with their place as number; the numbers of others are made from their
 	// names.
 	Members []string
+	// Labels of the domain are a JSON object, "" for none. InstanceLabel is the name of a label of each instance that has its name, "" for
+	// none.
+	Labels, InstanceLabel string
 
 	number int // place in the agent's list
 }
@@ -108,9 +112,20 @@ func New(cfg Config) (*Agent, error) {
 	for i, d := range cfg.InDoms {
 		d.number = i + 1
 		indoms[i] = &pmda.InDom{
-			Serial: d.Serial, OneLine: d.Help, Help: d.Long,
+			Serial: d.Serial, OneLine: d.Help, Help: d.Long, Labels: d.Labels,
 			List:    func(context.Context) ([]pcp.Instance, error) { return a.now.tables[i+1].insts, nil },
 			Refresh: a.refreshInstances,
+		}
+	}
+	for i, d := range cfg.InDoms {
+		if d.InstanceLabel != "" {
+			indoms[i].InstanceLabels = func(_ int32, j int) string {
+				b, err := json.Marshal(map[string]string{d.InstanceLabel: a.now.tables[i+1].insts[j].Name})
+				if err != nil {
+					return ""
+				}
+				return string(b)
+			}
 		}
 	}
 	list := make([]pmda.Metric, len(cfg.Metrics))
