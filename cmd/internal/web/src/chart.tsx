@@ -36,6 +36,7 @@ function empty(d: Drawing, c: ChartPanel, past: boolean, hasRecorded: boolean, l
 }
 
 const tops = [5, 10, maxLines, 50, 100];
+const mostBands = 6; // lines with their largest samples above their means
 const few = 8; // lines of which none need be left out
 const inOrder = 8; // layers of a stack whose names are in the order of the picture
 const labelled = 3; // lines that have their names in the picture
@@ -95,6 +96,14 @@ function mark(u: uPlot, lines: { label: string; color: string; scale: string; la
   }
 }
 
+// peakOfStack is the largest sum of lines at one time.
+function peakOfStack(lines: Drawing["lines"]): number {
+  const sums = stack(align(lines).v, false, lines.map((l) => l.back));
+  let most = 0;
+  for (const x of sums[sums.length - 1] ?? []) if (typeof x === "number" && x > most) most = x;
+  return most;
+}
+
 // showPin draws the time that was clicked.
 function showPin(u: uPlot, at: number | null): void {
   let e = u.over.querySelector<HTMLElement>(".pin");
@@ -110,7 +119,15 @@ function showPin(u: uPlot, at: number | null): void {
   e.style.left = `${u.valToPos(at, "x")}px`;
 }
 
-export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { current: Exporter | null } }) {
+// A Peak is the largest value that is drawn in charts one above the other, which have the same axis.
+export interface Peak {
+  values: number[]; // by chart
+  changed(): void;
+}
+
+export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { current: Exporter | null }; before?: number; peak?: Peak; index?: number }) {
+  const before = props.before ?? 0;
+  const shared = props.peak;
   const { feed, state, theme, zoom } = useApp();
   const version = useFeedVersion();
   const panel = props.panel;
@@ -170,6 +187,15 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     return formatFor(k.unit, axis === 0 && panel.max !== undefined && panel.max > m && !k.utilization ? panel.max : m, k.utilization);
   });
 
+  const mine = shared && !stacked ? Math.max(0, ...visible.filter((l) => l.axis === 0).map((l) => peak(l.upper ?? l))) : shared ? peakOfStack(inStack) : 0;
+  useEffect(() => {
+    if (!shared || shared.values[props.index!] === mine) return;
+    shared.values[props.index!] = mine;
+    shared.changed();
+  }, [shared, mine]);
+  const atLeast = useRef(0);
+  atLeast.current = shared ? Math.max(0, ...shared.values.filter(Number.isFinite)) : 0;
+
   useEffect(() => {
     const el = box.current;
     if (!el || dragging.current) return; // what is dragged over stands still
@@ -179,7 +205,11 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       shape.current = "";
       return;
     }
-    const a = align([...inStack, ...others]);
+    // Above means, the largest samples: of some lines, since bands over bands show nothing.
+    const banded = panel.style === "line" || panel.style === "area" ? others.filter((l) => l.upper) : [];
+    const uppers = banded.length <= mostBands ? banded : [];
+    const a = align([...inStack, ...others, ...uppers.map((l) => l.upper!)]);
+    const above = a.v.splice(inStack.length + others.length);
     const sums = stack(a.v.slice(0, inStack.length), share, inStack.map((l) => l.back));
     const order = [...inStack, ...others];
     // On a logarithmic axis, what is not above zero is drawn at the lower edge: a power of ten of the unit that is shown.
@@ -190,13 +220,13 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       return axis === 0 && panel.min !== undefined && panel.min > 0 ? panel.min : Math.pow(10, Math.floor(Math.log10((Number.isFinite(m) ? m : 1) * scale) + 1e-9)) / scale;
     });
     const lifted = log ? a.v.map((cells, k) => cells.map((x) => (typeof x === "number" && x < floors[order[k].axis] ? floors[order[k].axis] : x))) : a.v;
-    const data = [a.t, ...sums, ...lifted.slice(inStack.length)] as uPlot.AlignedData;
+    const data = [a.t, ...sums, ...lifted.slice(inStack.length), ...above] as uPlot.AlignedData;
     const width = el.clientWidth || 320;
     const height = canvasHeight(!!props.tall);
     const marks = order.map((l, i) => ({ label: l.label, color: opaque(l.color), scale: l.axis ? "y2" : "y", layer: i < inStack.length }));
     const below = order.map((_, i) => (i < inStack.length ? i - 1 : -1));
     const stepOf = (l: (typeof order)[number]): -1 | 0 | 1 => (panel.style === "bar" ? 0 : l.back ? -1 : d.joint ? 1 : 0);
-    const next = JSON.stringify([order.map((l) => [l.key, l.label, l.color, l.axis, stepOf(l)]), panel.style, panel.min, panel.max, log && floors, panel.thresholds, theme, v.zone, formats, width, height]);
+    const next = JSON.stringify([order.map((l) => [l.key, l.label, l.color, l.axis, stepOf(l)]), panel.style, panel.min, panel.max, log && floors, panel.thresholds, uppers.map((l) => l.key), before, theme, v.zone, formats, width, height]);
     const u = plot.current;
     if (u && shape.current === next) {
       u.batch(() => {
@@ -214,7 +244,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       (limits: boolean) =>
       (_: uPlot, min: number | null, max: number | null): [number, number] => {
         if (share) return [0, 1];
-        const most = limits ? Math.max(max ?? 0, ...(panel.thresholds ?? []).map((t) => t.value)) : (max ?? 0);
+        const most = limits ? Math.max(max ?? 0, ...(panel.thresholds ?? []).map((t) => t.value), atLeast.current) : (max ?? 0);
         if (log) {
           const lo = floors[limits ? 0 : 1];
           const scale = formats[limits ? 0 : 1].scale;
@@ -249,7 +279,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       pxAlign: 1,
       legend: { show: false },
       cursor: {
-        sync: { key: "pcp" },
+        sync: { key: "pcp" + (before || "") },
         drag: { x: true, y: false, setScale: false },
         points: { size: 6 },
         focus: { prox: -1 },
@@ -288,8 +318,12 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
             ...(panel.style === "bar" && bars ? { paths: bars, fill: translucent(l.color) } : {}),
           };
         }),
+        ...uppers.map((l): uPlot.Series => ({ scale: l.axis ? "y2" : "y", stroke: opaque(l.color) + "66", width: 1, points: { show: false }, ...(stepOf(l) ? { paths: stepped.get(stepOf(l)) } : {}) })),
       ],
-      bands: inStack.slice(1).map((l, i) => ({ series: [i + 2, i + 1] as [number, number], fill: opaque(l.color) + "66" })),
+      bands: [
+        ...inStack.slice(1).map((l, i) => ({ series: [i + 2, i + 1] as [number, number], fill: opaque(l.color) + "66" })),
+        ...uppers.map((l, i) => ({ series: [order.length + 1 + i, order.indexOf(l) + 1] as [number, number], fill: opaque(l.color) + "2e" })),
+      ],
       hooks: {
         draw: [
           (x) => {
@@ -475,7 +509,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       {pin !== null && colored.length > 0 && (
         <div class="pinned" role="group" aria-label={`${title} at ${dated(pin, v.zone)}`}>
           <span>{clock(pin, v.zone, true, v.window > 86400)}</span>
-          <Goto class="button" to={{ ...lead.to, view: { ...v, live: false, end: sampleAt(pin), speed: 0 }, over: "" }} title={lead.what + ", at this time"}>
+          <Goto class="button" to={{ ...lead.to, view: { ...v, live: false, end: sampleAt(pin), speed: 0 }, host: state.host, from: state.from, over: "" }} title={lead.what + ", at this time"}>
             Activity then
           </Goto>
           <button type="button" onClick={() => zoom({ live: false, end: Math.min(to, pin + v.window / 10), window: Math.max(10, v.window / 5), speed: 0 })}>
@@ -535,7 +569,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       {(joint || d.means > 0) && colored.length > 0 && (
         <p class="note joint">
           {joint && `Samples every ${span(joint.before)} until ${clock(joint.at, v.zone, true, v.window > 86400)}, then every ${span(joint.after)}. `}
-          {d.means > 0 && `Means of ${span(d.means)} are drawn; max is that of samples.`}
+          {d.means > 0 && `Means of ${span(d.means)} are drawn${panel.style === "line" || panel.style === "area" ? ", and above them in pale colours the largest samples" : ""}; max is that of samples.`}
         </p>
       )}
       {colored.length + d.more > few && (

@@ -7,6 +7,13 @@ import type { State, View } from "./state";
 import type { Plot, Dashboard } from "./dashboard";
 import type { Theme } from "./theme";
 
+// An Against is another time, or another host, that is shown below.
+export interface Against {
+  feed: Feed;
+  before: number; // seconds, 0 for another host
+  title: string;
+}
+
 export interface App {
   feed: Feed;
   state: State;
@@ -17,6 +24,7 @@ export interface App {
   setDashboard(d: Dashboard): void;
   addChart(...plots: Plot[]): void;
   say(text: string): void; // to the user, also aloud
+  against: Against | null; // what charts are compared with
 }
 
 export const AppContext = createContext<App>(null as unknown as App);

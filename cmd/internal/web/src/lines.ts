@@ -3,16 +3,17 @@
 import type { PlotPanel, Plot } from "./dashboard";
 import type { Feed } from "./feed";
 import { compile } from "./pattern";
-import type { Meta } from "./source";
+import type { Cell, Meta } from "./source";
 import { plain } from "./time";
 import { sameKind } from "./units";
-import { kindOf, lastOf, lineOf, thin, usual, valueAt, type Kind, type Line } from "./values";
+import { kindOf, lastOf, lineOf, peakOf, thin, usual, valueAt, type Kind, type Line } from "./values";
 
 export const maxLines = 24; // in a chart; more are not told apart
 
 export interface Drawn extends Line {
   key: string;
   all: Line; // every sample; what is drawn of many is means
+  upper: Line | null; // the largest sample of each mean
 
   label: string;
   color: string | undefined;
@@ -186,7 +187,24 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
     }
     if (seconds > 2) seconds = Math.round(seconds);
     d.means = Math.max(d.means, seconds);
-    for (const [inst, cells] of table.series) {
+    // Of many, lines are made only of those that can be among the largest.
+    let wanted: Iterable<[string, Cell[]]> = table.series;
+    if (table.series.size > 2 * limit) {
+      const peaks: [number, string, Cell[], number][] = [];
+      for (const [inst, cells] of table.series) {
+        if (!has(inst)) continue;
+        const p = peakOf(table, cells, kind, from, to);
+        if (p > -Infinity) peaks.push([p, inst, cells, peaks.length]);
+      }
+      peaks.sort((a, b) => b[0] - a[0]);
+      d.more += Math.max(0, peaks.length - limit);
+      // They stay in the order of the table, so that the picture is not made again when one overtakes another.
+      wanted = peaks
+        .slice(0, limit)
+        .sort((a, b) => a[3] - b[3])
+        .map(([, inst, cells]): [string, Cell[]] => [inst, cells]);
+    }
+    for (const [inst, cells] of wanted) {
       if (!has(inst)) continue;
       const all = lineOf(table, cells, kind, from, to);
       if (!all.t.length) continue;
@@ -194,6 +212,7 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
       d.lines.push({
         ...(seconds ? thin(all, seconds) : all),
         all,
+        upper: seconds ? thin(all, seconds, true) : null,
         key: n + " " + inst,
         label: plain(legend(p, inst, feed.host, single)),
         color: p.color,
@@ -205,7 +224,7 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
   }
   if (d.lines.length > limit) {
     const largest = new Set([...d.lines].sort((a, b) => peak(b.all) - peak(a.all)).slice(0, limit));
-    d.more = d.lines.length - limit;
+    d.more += d.lines.length - limit;
     d.lines = d.lines.filter((l) => largest.has(l));
   }
   return d;

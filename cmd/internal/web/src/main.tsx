@@ -6,7 +6,7 @@ import { access, enter, takeToken } from "./access";
 import { Activity, TableCard } from "./activity";
 import { Charts } from "./boards";
 import { Browse } from "./browse";
-import { AppContext, useApp, useFeedVersion, type App } from "./context";
+import { AppContext, useApp, useFeedVersion, type Against, type App } from "./context";
 import { chartOf, parseMetric, type Dashboard, type Plot } from "./dashboard";
 import { Diagnose } from "./diagnose";
 import { Dialog } from "./dialog";
@@ -16,7 +16,7 @@ import { Alerts, Tiles } from "./list";
 import { Card } from "./panels";
 import { initial, link, readLink, remember, remembered, shown, sortingOf, windows, type Page, type State, type View } from "./state";
 import { apply, choose, current, wantsDark, type Theme } from "./theme";
-import { dated } from "./time";
+import { dated, span } from "./time";
 import { move, TimeBar, usePlayback } from "./timebar";
 import { Typeahead } from "./typeahead";
 import { overview, tables } from "./views";
@@ -48,7 +48,7 @@ const keys: [string, string][] = [
   ["← →", "step back and forward"],
   ["Shift ← →", "back and forward by a window"],
   ["+ −", "shorter and longer window"],
-  ["Z", "back to what was seen before a part of it"],
+  ["Z", "back to what was seen before a part of it; with Shift, forward again"],
   ["B", "what was busy then"],
   ["/", "chart a metric by its name"],
   ["O A X M C F", "overview, activity, diagnosis, metrics, charts, fleet"],
@@ -75,6 +75,7 @@ function Root() {
     feed.start();
     return () => feed.stop();
   }, [feed]);
+  const against = useAgainst(feed, state);
   useEffect(() => feed.setView(state.view), [feed, state.view]);
 
   const set = useCallback((p: Partial<State>) => setState((s) => ({ ...s, ...p })), []);
@@ -102,6 +103,7 @@ function Root() {
     if (location.hash && (before.page !== state.page || before.pid !== state.pid || before.item !== state.item || before.of !== state.of || before.host !== state.host)) {
       history.replaceState(history.state, "", link(last)); // its own change may still wait
       history.pushState(null, "", url);
+      depth.current = ahead.current = 0;
       setZooms(0);
     }
     else {
@@ -112,6 +114,8 @@ function Root() {
   }, [state]);
   // A zoom is a step in the history too, with how many there are to go back.
   const [zooms, setZooms] = useState<number>(history.state?.zooms ?? 0);
+  const depth = useRef(zooms);
+  const ahead = useRef(0); // zooms that one came back from
   const latest = useRef(state);
   latest.current = state;
   const zoom = useCallback((p: Partial<View>, more: Partial<State> = {}) => {
@@ -120,13 +124,18 @@ function Root() {
     history.replaceState(history.state, "", link(s));
     const next = { ...s, ...more, view: { ...s.view, ...p } };
     history.pushState({ zooms: n }, "", link(next));
+    ahead.current = 0;
+    depth.current = n;
     setZooms(n);
     setState(next);
   }, []);
   const unzoom = useCallback(() => history.state?.zooms && history.back(), []);
   useEffect(() => {
     const back = () => {
-      setZooms(history.state?.zooms ?? 0);
+      const n: number = history.state?.zooms ?? 0;
+      ahead.current = Math.max(0, ahead.current + depth.current - n);
+      depth.current = n;
+      setZooms(n);
       setState((s) => {
         const next = readLink(location.hash, { ...initial(), dashboard: s.dashboard });
         if (next.dashboard !== s.dashboard) shown(next.dashboard);
@@ -202,6 +211,9 @@ function Root() {
         case "z":
           unzoom();
           break;
+        case "Z":
+          if (latest.current && ahead.current > 0) history.forward();
+          break;
         case "?":
           setHelp(true);
           break;
@@ -225,7 +237,7 @@ function Root() {
     }
   }, [state.page, state.pid, state.item]);
 
-  const app: App = { feed, state, theme, set, setView, zoom, setDashboard, addChart, say };
+  const app: App = { feed, state, theme, set, setView, zoom, setDashboard, addChart, say, against };
   return (
     <AppContext.Provider value={app}>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>
@@ -265,6 +277,35 @@ function Root() {
       )}
     </AppContext.Provider>
   );
+}
+
+// useAgainst makes the feed of what charts are compared with: of the time before by the archives of the same host.
+function useAgainst(feed: Feed, state: State): Against | null {
+  const { compare, view } = state;
+  const host = compare.startsWith("host:") ? compare.slice(5) : "";
+  const before = compare && !host ? Number(compare) : 0;
+  const [name, setName] = useState(feed.host);
+  useEffect(() => {
+    setName(feed.host);
+    return feed.subscribe(() => setName(feed.host));
+  }, [feed]);
+  const now = useRef(view);
+  now.current = view;
+  const shift = () => (before ? { ...now.current, live: false, speed: 0, end: (now.current.live ? feed.now : now.current.end) - before } : now.current);
+  const other = useMemo(() => (host ? new Feed(base, host, view, undefined, undefined, feed.past ? "archives" : "any") : before && name ? new Feed(base, name, shift(), undefined, undefined, "archives") : null), [host, before, before ? name : "", feed]);
+  useEffect(() => {
+    if (!other) return;
+    other.start();
+    const follow = () => before && feed.now && other.setView(shift());
+    const leave = feed.subscribe(follow);
+    follow();
+    return () => {
+      leave();
+      other.stop();
+    };
+  }, [other]);
+  useEffect(() => other?.setView(shift()), [other, view]);
+  return useMemo(() => (other ? { feed: other, before, title: before ? `${span(before)} before` : host } : null), [other, before, host]);
 }
 
 function Playback() {

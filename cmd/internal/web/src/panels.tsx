@@ -2,16 +2,16 @@
 
 import { h } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { Chart, type Exporter } from "./chart";
-import { useApp } from "./context";
+import { Chart, type Exporter, type Peak } from "./chart";
+import { AppContext, useApp, useFeedVersion, type Against, type App } from "./context";
 import { filled } from "./variables";
-import type { Dashboard, ListPanel, Panel } from "./dashboard";
-import { subjectOf, Table } from "./activity";
+import type { ChartPanel, Dashboard, ListPanel, Panel } from "./dashboard";
+import { subjectOf, Table, useVersion } from "./activity";
 import { Edit, EditTitle } from "./edit";
 import { DataTable, Heat, Values, Words } from "./kinds";
 
 export function Card(props: { panel: Panel; own: boolean; fixed?: boolean; of?: Dashboard; onChange?: (p: Panel | null) => void; onMove?: (by: number) => void }) {
-  const { feed, say, addChart } = useApp();
+  const { feed, say, addChart, against } = useApp();
   const [editing, setEditing] = useState(false);
   const [large, setLarge] = useState(false);
   const p = useMemo(() => (props.of ? filled(props.panel, props.of) : props.panel), [props.panel, props.of?.variables]);
@@ -66,7 +66,8 @@ export function Card(props: { panel: Panel; own: boolean; fixed?: boolean; of?: 
           </button>
         )}
       </header>
-      {p.kind === "chart" && <Chart panel={p} tall={large} exporter={exporter} />}
+      {p.kind === "chart" && (props.fixed || !against) && <Chart panel={p} tall={large} exporter={exporter} />}
+      {p.kind === "chart" && !props.fixed && against && <Compared panel={p} tall={large} exporter={exporter} against={against} />}
       {p.kind === "value" && <Values panel={p} exporter={exporter} />}
       {p.kind === "heat" && <Heat panel={p} exporter={exporter} />}
       {p.kind === "table" && <DataTable panel={p} exporter={exporter} />}
@@ -85,6 +86,36 @@ export function Card(props: { panel: Panel; own: boolean; fixed?: boolean; of?: 
       )}
       {editing && (props.panel.kind === "list" || props.panel.kind === "text") && <EditTitle panel={props.panel} onMove={props.onMove} onDone={(q) => { setEditing(false); if (q) props.onChange?.(q); }} />}
     </section>
+  );
+}
+
+// Compared shows a chart, and below it the same of another time or host, with the same axis.
+function Compared(props: { panel: ChartPanel; tall: boolean; exporter: { current: Exporter | null }; against: Against }) {
+  const app = useApp();
+  const { state, feed } = app;
+  useFeedVersion();
+  const [, redraw] = useState(0);
+  const peak = useMemo<Peak>(() => ({ values: [], changed: () => redraw((n) => n + 1) }), []);
+  const { feed: other, before, title } = props.against;
+  const v = state.view;
+  const now = v.live ? feed.now : v.end;
+  const below: App = {
+    ...app,
+    feed: other,
+    state: { ...state, view: before ? { ...v, live: false, end: now - before, speed: 0 } : v, ...(before ? {} : { host: other.live.host, from: "any" }) },
+    // A part of the past is a part of the present too, that much later.
+    zoom: (p, more) => app.zoom({ ...p, ...(p.end ? { end: p.end + before } : {}) }, more),
+  };
+  const version = useVersion(other);
+  return (
+    <div class="compared">
+      <Chart panel={props.panel} tall={props.tall} exporter={props.exporter} peak={peak} index={0} />
+      <p class="note against">{title}</p>
+      {other.status === "lost" && version > 0 && <p class="note">{other.message}</p>}
+      <AppContext.Provider value={below}>
+        <Chart panel={props.panel} tall={props.tall} before={before} peak={peak} index={1} />
+      </AppContext.Provider>
+    </div>
   );
 }
 

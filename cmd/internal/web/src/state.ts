@@ -28,6 +28,7 @@ export interface State {
   filter: string; // words that a row must have
   pid: number; // the process that is looked at, 0 for none
   item: string; // what else is looked at: an instance of the table, "" for none
+  compare: string; // what charts are compared with: seconds before, or "host:" and a name; "" for nothing
   over: "" | "window"; // what the numbers of the activity are of: the end of what is seen, or the mean over it
   heat: string; // the column or metric of the heat map of all hosts, "" for their table
   dashboard: Dashboard;
@@ -67,6 +68,7 @@ export function initial(): State {
     filter: "",
     pid: 0,
     item: "",
+    compare: "",
     over: "",
     heat: "",
     dashboard: empty,
@@ -87,6 +89,13 @@ export function goodZone(z: string): boolean {
   } catch {
     return false;
   }
+}
+
+const longestBefore = 366 * 86400; // seconds
+
+// goodComparison returns what charts can be compared with, or "".
+function goodComparison(s: string): string {
+  return /^host:./.test(s) || number(s, 1, longestBefore) !== undefined ? s : "";
 }
 
 // readLink makes a state of the part of a link behind #. What it does not say is as in s.
@@ -123,7 +132,7 @@ export function readLink(hash: string, s: State): State {
   }
   const charts = q.getAll("chart").flatMap((c) => parseMetric(c) ?? []);
   if (charts.length) dashboard = { title: "Charts", panels: charts.map((p) => chartOf(p)) };
-  return { page: charts.length || shown ? "charts" : page, view, host: q.get("host") ?? s.host, from: (["any", "archives"] as const).find((f) => f === q.get("from")) ?? "", metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, of: q.get("of") ?? "process", sort: q.get("sort") ?? "", filter: q.get("filter") ?? "", pid: number(q.get("pid"), 0, 2 ** 31) ?? 0, item: q.get("item") ?? "", over: q.get("over") === "window" && !view.live ? "window" : "", heat: q.get("heat") ?? "", dashboard };
+  return { page: charts.length || shown ? "charts" : page, view, host: q.get("host") ?? s.host, from: (["any", "archives"] as const).find((f) => f === q.get("from")) ?? "", metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, of: q.get("of") ?? "process", sort: q.get("sort") ?? "", filter: q.get("filter") ?? "", pid: number(q.get("pid"), 0, 2 ** 31) ?? 0, item: q.get("item") ?? "", compare: goodComparison(q.get("compare") ?? ""), over: q.get("over") === "window" && !view.live ? "window" : "", heat: q.get("heat") ?? "", dashboard };
 }
 
 // link writes what readLink reads.
@@ -140,6 +149,7 @@ export function link(s: State): string {
   if (s.view.window !== base.window) add("window", Math.round(s.view.window * 1000) / 1000);
   if (s.view.step !== base.step) add("step", s.view.step);
   if (s.view.zone !== base.zone) add("zone", s.view.zone);
+  if (s.compare) add("compare", s.compare);
   if (s.page === "activity" || s.page === "overview") {
     if (s.of !== "process") add("of", s.of);
     if (s.sort) add("sort", s.sort);

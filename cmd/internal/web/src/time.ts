@@ -29,6 +29,7 @@ export function dated(t: number, zone: string): string {
 
 // span prints a length of time.
 export function span(s: number): string {
+  if (s > 0 && s < 0.95) return `${fixed(s, 1)} s`;
   if (s < 120) return `${Math.round(s)} s`;
   if (s < 7200) return `${Math.round(s / 60)} min`;
   const tenth = (x: number) => fixed(x, Math.abs(x - Math.round(x)) < 0.05 ? 0 : 1);

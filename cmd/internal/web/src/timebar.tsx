@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Goto } from "./activity";
 import { useApp, useFeedVersion } from "./context";
 import { goodZone, speeds, steps, windows, type View } from "./state";
-import { clock, dated, span } from "./time";
+import { clock, dated, plain, span } from "./time";
 import { lineOf } from "./values";
 import { kindOf } from "./values";
 import type { Feed } from "./feed";
@@ -78,7 +78,7 @@ function Select<T extends number | string>(props: { label: string; value: T; opt
           if (o) props.onPick(o[0]);
         }}
       >
-        {!has && <option value={String(props.value)}>{typeof props.value === "number" ? span(props.value) : props.value}</option>}
+        {!has && <option value={String(props.value)}>{typeof props.value === "number" ? span(props.value) : /^\d/.test(props.value) ? `${span(Number(props.value))} before` : props.value}</option>}
         {options}
       </select>
     </label>
@@ -86,7 +86,7 @@ function Select<T extends number | string>(props: { label: string; value: T; opt
 }
 
 export function TimeBar(props: { unzoom: (() => void) | null }) {
-  const { feed, state, setView, theme } = useApp();
+  const { feed, state, set, setView, theme } = useApp();
   const version = useFeedVersion();
   const v = state.view;
   const now = feed.status === "ok" ? feed.now : Math.max(feed.now, feed.extent?.[1] ?? 0);
@@ -109,6 +109,17 @@ export function TimeBar(props: { unzoom: (() => void) | null }) {
     const all: string[] = (Intl as any).supportedValuesOf?.("timeZone") ?? [];
     return [["local", `browser (${own})`], ["UTC", "UTC"], ...all.filter((z) => z !== "UTC").map((z): [string, string] => [z, z])];
   }, []);
+  const comparisons = useMemo<[string, string][]>(
+    () => [
+      ["", "nothing"],
+      ...([[v.window, "the window before"], [3600, "an hour before"], [86400, "a day before"], [7 * 86400, "a week before"]] as [number, string][])
+        .filter(([s], i, all) => i === 0 || s !== all[0][0])
+        .map(([s, text]): [string, string] => [String(Math.round(s)), text]),
+      ...feed.hosts.filter((n) => n !== feed.host).map((n): [string, string] => ["host:" + n, plain(n)]),
+      ...(state.compare.startsWith("host:") && !feed.hosts.includes(state.compare.slice(5)) ? [[state.compare, plain(state.compare.slice(5))] as [string, string]] : []),
+    ],
+    [v.window, feed.hosts, feed.host, state.compare],
+  );
   const step = Math.max(v.step, v.window / 10);
   const playing = !v.live && v.speed !== 0;
   return (
@@ -156,6 +167,7 @@ export function TimeBar(props: { unzoom: (() => void) | null }) {
         </time>
         <span class="grow" />
         <Select label="Speed" value={playing ? v.speed : last} options={speedNames} onPick={(s) => { setLast(s); if (playing) setView({ speed: s }); }} />
+        <Select label="Compare" value={state.compare} options={comparisons} onPick={(compare) => set({ compare })} />
         <Select label="Window" value={v.window} options={windows} onPick={(w) => setView({ window: w })} />
         <Select label="Every" value={v.step} options={steps} onPick={(s) => setView({ step: s })} />
         <Select label="Zone" value={v.zone} options={zones} onPick={(z) => goodZone(z) && setView({ zone: z })} />

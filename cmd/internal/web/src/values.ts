@@ -85,14 +85,51 @@ export function usual(t: number[], a = 0, b = t.length): number {
   return d[d.length >> 1];
 }
 
+const distances = new WeakMap<Table, { n: number; last: number; first: number; second: number }>();
+
+// distancesOf returns the usual distances of the samples of a table, before and after its split.
+function distancesOf(table: Table): { first: number; second: number } {
+  const t = table.t;
+  let d = distances.get(table);
+  if (!d || d.n !== t.length || d.last !== t[t.length - 1]) {
+    const split = table.split ?? 0;
+    const first = usual(t, 0, split || t.length);
+    distances.set(table, (d = { n: t.length, last: t[t.length - 1], first, second: split ? usual(t, split) : first }));
+  }
+  return d;
+}
+
+// peakOf returns the largest value that lineOf has of some cells, without making the line; -Infinity if there is none.
+export function peakOf(table: Table, cells: Cell[], k: Kind, from: number, to: number): number {
+  const t = table.t;
+  const split = table.split ?? 0;
+  const { first, second } = distancesOf(table);
+  const gapBefore = first > 0 ? Math.max(wideGap * first, hiccup) : Infinity;
+  const gapAfter = second > 0 ? Math.max(wideGap * second, hiccup) : Infinity;
+  let most = -Infinity;
+  let lastT = NaN;
+  let lastV = NaN;
+  for (let i = 0; i < t.length; i++) {
+    const c = cells[i];
+    if (typeof c !== "number") continue;
+    if (t[i] >= from && t[i] <= to) {
+      const dt = t[i] - lastT;
+      const v = !k.rate ? c : dt > 0 && dt <= (i <= split ? gapBefore : gapAfter) && c >= lastV ? (c - lastV) / dt : -Infinity;
+      if (v > most) most = v;
+    }
+    lastT = t[i];
+    lastV = c;
+  }
+  return most * k.unit.factor;
+}
+
 // lineOf makes a line of cells: rates between neighbours for counters, and a hole where samples
 // are missing or a counter went back.
 export function lineOf(table: Table, cells: Cell[], k: Kind, from: number, to: number): Line {
   const out: Line = { t: [], v: [], d: [], back: k.rate };
   const t = table.t;
   const split = table.split ?? 0;
-  const first = usual(t, 0, split || t.length);
-  const second = split ? usual(t, split) : first;
+  const { first, second } = distancesOf(table);
   let lastT = NaN;
   let lastV = NaN;
   for (let i = 0; i < t.length; i++) {
@@ -138,16 +175,18 @@ function hole(l: Line, t: number): void {
   if (n && l.v[n - 1] !== null) put(l, (l.t[n - 1] + t) / 2, null, 0);
 }
 
-// thin makes one value of those of each stretch of some seconds: their mean in time.
-export function thin(l: Line, seconds: number): Line {
+// thin makes one value of those of each stretch of some seconds: their mean in time, or the largest.
+export function thin(l: Line, seconds: number, largest = false): Line {
   const out: Line = { t: [], v: [], d: [], back: l.back };
   let bucket = NaN;
   let sum = 0;
   let weight = 0;
   let last = 0;
+  let most = -Infinity;
   const flush = () => {
-    if (weight > 0) put(out, last, sum / weight, weight);
+    if (weight > 0) put(out, last, largest ? most : sum / weight, weight);
     sum = weight = 0;
+    most = -Infinity;
   };
   for (let i = 0; i < l.t.length; i++) {
     const v = l.v[i];
@@ -165,6 +204,7 @@ export function thin(l: Line, seconds: number): Line {
     bucket = b;
     sum += v * l.d[i];
     weight += l.d[i];
+    if (v > most) most = v;
     last = l.t[i];
   }
   flush();
