@@ -152,6 +152,14 @@ func (c *code) log2(dst, v, tmp asm.Register) {
 	}
 }
 
+// tally adds the value v to a histogram of this processor and to its sum, and sets slot to the bucket. It changes all its arguments, R1 and R2.
+func (c *code) tally(histogram, v, slot asm.Register) {
+	c.add(asm.LoadMem(asm.R1, histogram, 8*sumSlot, asm.DWord), asm.Add.Reg(asm.R1, v), asm.StoreMem(histogram, 8*sumSlot, asm.R1, asm.DWord))
+	c.log2(slot, v, asm.R2)
+	c.add(asm.And.Imm(slot, 63), asm.Mov.Reg(asm.R1, slot), asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(histogram, asm.R1))
+	c.add(asm.LoadMem(asm.R1, histogram, 0, asm.DWord), asm.Add.Imm(asm.R1, 1), asm.StoreMem(histogram, 0, asm.R1, asm.DWord))
+}
+
 // group sets dst to the identifier of the control group of the task in src.
 func (c *code) group(dst, src asm.Register, k *kernel) {
 	c.load(dst, src, k.groupPath[0])

@@ -282,6 +282,18 @@ func TestUpstream(t *testing.T) {
 		{"bpf.exitsnoop.exit_code", pcp.Type32, pcp.SemInstant, pcp.Units{}, true},
 		{"bpf.exitsnoop.comm", pcp.TypeString, pcp.SemInstant, pcp.Units{}, true},
 		{"bpf.exitsnoop.coredump", pcp.Type32, pcp.SemInstant, pcp.Units{}, true},
+		{"bpf.tcpconnlat.pid", pcp.TypeU32, pcp.SemDiscrete, pcp.Units{}, true},
+		{"bpf.tcpconnlat.comm", pcp.TypeString, pcp.SemInstant, pcp.Units{}, true},
+		{"bpf.tcpconnlat.ipversion", pcp.TypeU32, pcp.SemInstant, pcp.Units{}, true},
+		{"bpf.tcpconnlat.saddr", pcp.TypeString, pcp.SemInstant, pcp.Units{}, true},
+		{"bpf.tcpconnlat.lport", pcp.TypeU32, pcp.SemInstant, pcp.Units{}, true},
+		{"bpf.tcpconnlat.daddr", pcp.TypeString, pcp.SemInstant, pcp.Units{}, true},
+		{"bpf.tcpconnlat.dport", pcp.TypeU32, pcp.SemInstant, pcp.Units{}, true},
+		{"bpf.tcpconnlat.lat", pcp.TypeDouble, pcp.SemInstant, microseconds(), true},
+		{"bpf.tcpconnlat.lost", pcp.TypeU32, pcp.SemCounter, count(), false},
+		{"bpf.proc.net.tcp.send.packets", pcp.TypeU64, pcp.SemCounter, count(), true},
+		{"bpf.proc.net.udp.recv.packets", pcp.TypeU64, pcp.SemCounter, count(), true},
+		{"bpf.proc.net.tcp.recv.bytes", pcp.TypeU64, pcp.SemCounter, pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceByte}, true},
 		{"bpf.exitsnoop.lost", pcp.TypeU32, pcp.SemCounter, count(), false},
 	} {
 		id, err := a.NameSpace().Lookup(f.name)

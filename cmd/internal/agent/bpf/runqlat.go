@@ -14,6 +14,9 @@ const (
 	clusterExecsnoop  = 2
 	clusterOomkill    = 4
 	clusterExitsnoop  = 5
+	clusterTCPConnLat = 11
+	clusterNetatop    = 14
+	clusterSoftirqs   = 20 // and those below are not upstream's
 	clusterControl    = 1100
 )
 
@@ -152,10 +155,7 @@ func writeRunqlat(k *kernel, o *object) error {
 	c.add(asm.StoreImm(asm.RFP, -4, 0, asm.Word))
 	c.lookup("hist", -4)
 	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.Mov.Reg(asm.R6, asm.R0))
-	c.add(asm.LoadMem(asm.R1, asm.R6, 8*sumSlot, asm.DWord), asm.Add.Reg(asm.R1, asm.R9), asm.StoreMem(asm.R6, 8*sumSlot, asm.R1, asm.DWord))
-	c.log2(asm.R7, asm.R9, asm.R2)
-	c.add(asm.And.Imm(asm.R7, 63), asm.Mov.Reg(asm.R1, asm.R7), asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R6, asm.R1))
-	c.add(asm.LoadMem(asm.R1, asm.R6, 0, asm.DWord), asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R6, 0, asm.R1, asm.DWord))
+	c.tally(asm.R6, asm.R9, asm.R7)
 	c.group(asm.R1, asm.R8, k)
 	c.store(-32, asm.R1)
 	c.store(-24, asm.R7)
