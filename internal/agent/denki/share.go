@@ -7,14 +7,13 @@ import (
 
 	"github.com/go-pcp/pcp/internal/agent/containers"
 	"github.com/go-pcp/pcp/internal/procfs"
-	"github.com/go-pcp/pcp/pmda/column"
 )
 
 // A share divides energy among processes and containers.
 type share struct {
 	known  map[int32]*process
 	groups map[string]*group
-	names  column.Names // of containers
+	next   int32 // the instance of the next container
 	pass   uint64
 	busy   uint64 // ticks of all processors, at the last reading
 	energy uint64 // microjoules then
@@ -135,7 +134,6 @@ func (r *reader) readShare() error {
 		perTick = float64(energy-s.energy) / 1e6 / float64(max(busy-s.busy, all))
 	}
 	s.busy, s.energy, s.begun = busy, energy, true
-	s.names.Begin()
 	for pid, p := range s.known {
 		if p.pass != s.pass {
 			delete(s.known, pid)
@@ -202,8 +200,8 @@ func (r *reader) groupOf(dir string) *group {
 		}
 		g := r.share.groups[id]
 		if g == nil {
-			inst, _ := r.share.names.ID([]byte(id))
-			g = &group{path: string(path), inst: inst}
+			g = &group{path: string(path), inst: r.share.next}
+			r.share.next++
 			r.share.groups[id] = g
 			r.containers.Saw(g.path)
 		}
