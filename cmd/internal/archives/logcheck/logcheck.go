@@ -105,7 +105,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	status := 0
 	seen := make(map[string]bool)
 	for _, name := range o.Args {
-		c := &check.Checker{Path: name, Prog: env.ProgName(), Verbose: f.verbose, MetaOnly: f.metaOnly, NoWrap: f.noWrap}
+		c := &check.Checker{Path: name, Prog: env.ProgName(), Verbose: f.verbose, MetaOnly: f.metaOnly, NoWrap: f.noWrap, Seven: env.Seven()}
 		if base := c.Base(); seen[base] {
 			if f.verbose > 0 {
 				fmt.Fprintf(env.Stderr, "%s: skip, already checked this archive\n", name)

@@ -203,6 +203,35 @@ func TestSets(t *testing.T) {
 	}
 }
 
+// TestSeven extracts until a time between two records: 6.0.3 writes the next record too, PCP 7 does not, and
+// has no two entries of the index for one time.
+func TestSeven(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "in")
+	makeArchive(t, base, archive.Version3, 10)
+	for _, c := range []struct {
+		env              []string
+		args             []string
+		records, entries int
+	}{
+		{nil, []string{"-T", "29.5"}, 4, 2}, {[]string{"PCP_COMPAT=7"}, []string{"-T", "29.5"}, 3, 2},
+		{nil, []string{"-T", "0"}, 1, 2}, {[]string{"PCP_COMPAT=7"}, []string{"-T", "0"}, 1, 1},
+	} {
+		dir := t.TempDir()
+		if res := runTool(t, true, dir, c.env, append(c.args, base, "out")...); res.Status != 0 {
+			t.Fatalf("%v: status %d: %s", c.env, res.Status, res.Err)
+		}
+		_, results := bodies(t, filepath.Join(dir, "out"))
+		a, err := archive.Open(filepath.Join(dir, "out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(a.Index()); len(results) != c.records || n != c.entries {
+			t.Errorf("%v %v: %d records and %d entries, want %d and %d", c.env, c.args, len(results), n, c.records, c.entries)
+		}
+		a.Close()
+	}
+}
+
 func TestChain(t *testing.T) {
 	var c chain
 	for i := range uint32(200) {

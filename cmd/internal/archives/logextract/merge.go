@@ -22,9 +22,10 @@ type merger struct {
 	current  pcp.Timestamp // of the last record or mark
 	volStart pcp.Timestamp
 
-	flushAt int64 // offset after which the index gets an entry
-	oldData int64 // offset of the last record, or of its end if it has an entry
-	oldMeta int64 // end of the metadata before the last record
+	flushAt int64         // offset after which the index gets an entry
+	indexed pcp.Timestamp // time of the last one
+	oldData int64         // offset of the last record, or of its end if it has an entry
+	oldMeta int64         // end of the metadata before the last record
 	copier  *archive.Copier
 	buf     []byte // of metadata
 }
@@ -89,8 +90,11 @@ func (x *extractor) merge() error {
 		x.complain("Warning: no qualifying records found.")
 		return errAbandon
 	}
-	_, data, meta := x.out.Position()
-	err := x.out.IndexAt(x.current, meta, min(x.oldData, data))
+	var err error
+	if !x.env.Seven() || x.indexed != x.current { // PCP 7 has one entry for a time
+		_, data, meta := x.out.Position()
+		err = x.out.IndexAt(x.current, meta, min(x.oldData, data))
+	}
 	if err == nil {
 		err = x.out.Close()
 	}
@@ -343,6 +347,7 @@ func (x *extractor) writeRecord(in *input) error {
 		if err := x.out.IndexAt(r.Time, x.oldMeta, old); err != nil {
 			return x.writeFailed("__pmLogPutResult: log data", err)
 		}
+		x.indexed = r.Time
 		x.oldData, x.oldMeta = now, meta
 		x.flushAt = now + indexBytes
 	}

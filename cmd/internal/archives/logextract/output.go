@@ -141,10 +141,16 @@ func (x *extractor) newLabel() (archive.Label, error) {
 }
 
 // setWindow finds the time window. The C tool counts in microseconds here, and ends a
-// second late to miss nothing.
+// second late to miss nothing. That of PCP 7 counts in nanoseconds, and ends in time.
 func (x *extractor) setWindow() error {
 	o := x.opts
-	micro := func(t pcp.Timestamp) pcp.Timestamp { t.Nsec -= t.Nsec % 1000; return t }
+	seven := x.env.Seven()
+	micro := func(t pcp.Timestamp) pcp.Timestamp {
+		if !seven {
+			t.Nsec -= t.Nsec % 1000
+		}
+		return t
+	}
 	w, _, err := pcptime.ParseWindow(pcptime.Bounds{Start: o.Start, Finish: o.Finish}, micro(x.start), micro(x.end), x.loc)
 	if err != nil {
 		x.complain("Invalid time window specified: %v", err)
@@ -157,7 +163,9 @@ func (x *extractor) setWindow() error {
 	}
 	if o.Finish != nil {
 		x.bounded, x.winEnd = true, micro(w.Finish)
-		x.winEnd.Sec++
+		if !seven {
+			x.winEnd.Sec++
+		}
 	}
 	if x.daily && x.winStart.Sec+secPerDay < x.winEnd.Sec {
 		x.complain("Warning: -S and -T must specify a time window within\nthe same day, for -w to be used.  Ignoring -w flag.")

@@ -88,7 +88,8 @@ type reducer struct {
 	result  pcp.Result // values to write
 	written int
 	current pcp.Timestamp
-	flushAt int64 // offset after which the index gets an entry
+	flushAt int64         // offset after which the index gets an entry
+	indexed pcp.Timestamp // time of the last one
 }
 
 func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
@@ -183,8 +184,10 @@ func (x *reducer) reduce(ctx context.Context) error {
 	if err := x.copy(ctx); err != nil {
 		return err
 	}
-	if err := x.out.Index(x.current); err != nil {
-		return x.writeFailed(err)
+	if !x.env.Seven() || x.indexed != x.current { // PCP 7 has one entry for a time
+		if err := x.out.Index(x.current); err != nil {
+			return x.writeFailed(err)
+		}
 	}
 	if err := x.out.Close(); err != nil {
 		return x.writeFailed(err)
@@ -228,7 +231,12 @@ func (x *reducer) setWindow(ctx context.Context) error {
 		fmt.Fprintf(x.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
 		x.loc = pcptime.Zone(o.TimeZone)
 	}
-	micro := func(t pcp.Timestamp) pcp.Timestamp { t.Nsec -= t.Nsec % 1000; return t }
+	micro := func(t pcp.Timestamp) pcp.Timestamp {
+		if !x.env.Seven() { // which counts in nanoseconds
+			t.Nsec -= t.Nsec % 1000
+		}
+		return t
+	}
 	spec := pcptime.Bounds{Start: o.Start, Finish: o.Finish, Align: o.Align}
 	x.window, _, err = pcptime.ParseWindow(spec, micro(x.label.Start), micro(end), x.loc)
 	if err != nil {
@@ -362,6 +370,7 @@ func (x *reducer) put(oldMeta int64) error {
 		if err := x.out.IndexAt(t, oldMeta, old); err != nil {
 			return x.writeFailed(err)
 		}
+		x.indexed = t
 	}
 	if pos > x.flushAt {
 		x.flushAt = pos + indexBytes

@@ -136,6 +136,52 @@ func TestReduce(t *testing.T) {
 	}
 }
 
+// TestSeven reduces an archive that starts between two microseconds: 6.0.3 begins before the first record,
+// PCP 7 with it.
+func TestSeven(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "in")
+	start := testStart
+	start.Nsec = 500
+	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Version: archive.Version3, PID: 1, Start: start, Host: "cellar", TimeZone: "UTC"}})
+	if err == nil {
+		err = w.Desc(requests, "cellar.requests")
+	}
+	for i := range 5 {
+		res := pcp.Result{Time: start.Add(time.Duration(i) * time.Second)}
+		res.AddSet(requests.PMID)
+		res.Sets[0].ValFmt = pcp.ValInSitu
+		res.Add(pcp.Uint32Value(uint32(i)).WithInst(pcp.InNull))
+		if err == nil {
+			err = w.WriteResult(&res)
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		env   []string
+		nsec  int32
+		first int // number of values of the first record
+	}{{nil, 0, 0}, {[]string{"PCP_COMPAT=7"}, 500, 1}} {
+		dir := t.TempDir()
+		if res := runTool(t, true, dir, c.env, "-t", "2", base, "out"); res.Status != 0 {
+			t.Fatalf("%v: status %d: %s", c.env, res.Status, res.Err)
+		}
+		a, err := archive.Open(filepath.Join(dir, "out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := a.NewReader().Next()
+		if err != nil || res.Time.Nsec != c.nsec || len(res.Sets) != 1 || len(res.Sets[0].Values) != c.first {
+			t.Errorf("%v: %v, %v, want %d values at %d ns", c.env, res, err, c.first, c.nsec)
+		}
+		a.Close()
+	}
+}
+
 func TestVolumes(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "in")

@@ -161,7 +161,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	r.log = o.DebugLog()
 	if r.want.verify {
-		r.want = wants{verify: true, checked: r.want.checked || env.Seven(), complete: r.want.checked, series: r.want.series, events: r.want.events}
+		r.want = wants{verify: true, fullInDom: r.want.fullInDom && (r.want.checked || env.Seven()), checked: r.want.checked || env.Seven(), complete: r.want.checked, series: r.want.series, events: r.want.events}
 	}
 	if o.NameSpace != nil && !r.want.source() && len(r.defined) == 0 && len(o.Hosts) == 0 && !o.FromArchive() && !o.Local {
 		// The file alone answers. Names that every source has follow its own,

@@ -227,7 +227,7 @@ func (r *reporter) verify(m *metric) {
 		}
 		if lines := check(&m.desc, r.domains); len(lines) > 0 {
 			r.printf("%s: Questionable metadata ...\n", m.name)
-			r.out = report.AppendFullDesc(r.out, &m.desc, false)
+			r.out = report.AppendFullDesc(r.out, &m.desc, r.want.fullInDom)
 			for _, line := range append(lines, "") {
 				r.printf("%s\n", line)
 			}

@@ -51,6 +51,7 @@ type Checker struct {
 	MetaOnly bool          // leave out pass 3
 	NoWrap   bool          // do not look for counters that wrapped
 	Strict   bool          // look for more than pmlogcheck does: the times of metadata
+	Seven    bool          // messages of PCP 7
 	Debug    *debug.Log    // options for reading the archive after pass 0
 
 	// Names returns the names of a metric instead of the archive's name space.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,63 @@ func TestMetaTimes(t *testing.T) {
 	}
 	if _, got := messages(t, base); !strings.Contains(got, "a.meta[record 1]: instance domain 29.1: time ") || !strings.Contains(got, "before the start") {
 		t.Errorf("found %q", got)
+	}
+}
+
+// TestSeven checks the findings with the messages of PCP 7.
+func TestSeven(t *testing.T) {
+	t.Setenv("TZ", "UTC")
+	base := filepath.Join(t.TempDir(), "a")
+	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Version: archive.Version3, Start: pcp.Timestamp{Sec: 1700000000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	derived := descs[0]
+	derived.PMID, derived.InDom = pcp.NewPMID(pcp.DomainDynamic, 2048, 1), pcp.NewInDom(29, 1)
+	must(w.Desc(derived, "test.derived"))
+	must(w.InDom(pcp.Timestamp{Sec: 1600000000, Nsec: 5}, pcp.NewInDom(29, 1), []pcp.Instance{{Name: "x"}}))
+	must(w.InDom(pcp.Timestamp{Sec: 1700000009}, pcp.NewInDom(29, 1), []pcp.Instance{{Name: "y"}}))
+	res := &pcp.Result{Time: pcp.Timestamp{Sec: 1700000000}}
+	res.AddSet(derived.PMID)
+	res.Add(pcp.Uint32Value(1))
+	must(w.WriteResult(res))
+	must(w.Close())
+	index, err := os.ReadFile(base + ".index")
+	must(err)
+	end := len(index)
+	entry := slices.Clone(index[end-32:]) // of 32 bytes: time, volume and offsets
+	for i := range 2 {                    // a volume that does not exist, and the first one again
+		e := slices.Clone(entry)
+		e[15] = byte(7 * (1 - i)) // the low byte of the volume
+		index = append(index, e...)
+	}
+	must(os.WriteFile(base+".index", index, 0o666))
+	for seven, want := range map[bool][]string{
+		false: {"domain of pmid (511) != domain of indom (29)", "a.7: file missing for log volume 7", ": volume number (0) decreased (from 7 at "},
+		true: {
+			"a.7: file missing for data volume 7", ": data volume number (0) decreased (from 7 at ",
+			fmt.Sprintf("a.index: last valid record ends at offset %d (of %d)\n", end+32, end+64),
+			"a.meta[record 1]: pmInDom 29.1: timestamp 12:26:40.000000005 before archive start 22:13:20.000000000\n",
+			"a.meta[record 2]: pmInDom 29.1: timestamp 22:13:29.000000000 after archive end 22:13:20.000000000\n", "a.meta: last valid record ends at offset ",
+		},
+	} {
+		var got strings.Builder
+		c := Checker{Path: base, Seven: seven, Found: func(f Finding) { got.WriteString(f.Message) }}
+		c.Run()
+		for _, text := range want {
+			if strings.Count(got.String(), text) != 1 {
+				t.Errorf("seven %t: no %q in\n%s", seven, text, &got)
+			}
+		}
+		if seven && strings.Contains(got.String(), "domain of pmid") {
+			t.Errorf("found the domain of a derived metric:\n%s", &got)
+		}
 	}
 }
 

@@ -180,6 +180,19 @@ func (f *fileCheck) failIn(part, format string, args ...any) {
 	f.fail(format, append([]any{"record " + part}, args...)...)
 }
 
+// lastRecord reports where the last complete record of a file ends.
+func (c *Checker) lastRecord(path string, end int64) {
+	text := fmt.Sprintf("%s: last valid record ends at offset %d", path, end)
+	if c.Seven {
+		size := "of ??? bytes"
+		if info, err := os.Stat(path); err == nil {
+			size = fmt.Sprintf("(of %d)", info.Size())
+		}
+		text += " " + size
+	}
+	c.report(Finding{Severity: Note, File: path, Offset: end, Text: "last complete record ends here", Message: text + "\n"})
+}
+
 // checkFile is pass 0 for one file: false if it is damaged.
 func (c *Checker) checkFile(name string) bool {
 	p := c.join(name)
@@ -202,10 +215,7 @@ func (c *Checker) checkFile(name string) bool {
 		}
 		if !ok && f.end > 0 {
 			c.endLine()
-			c.report(Finding{
-				Severity: Note, File: p, Offset: f.end, Text: "last complete record ends here",
-				Message: fmt.Sprintf("%s: last valid record ends at offset %d\n", p, f.end),
-			})
+			c.lastRecord(p, f.end)
 		}
 	}
 	st := good

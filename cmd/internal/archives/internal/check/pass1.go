@@ -31,7 +31,11 @@ func (c *Checker) pass1() {
 		p.metaSize = n
 	}
 	for i := range list {
-		p.entry(i, list)
+		p.odd = false
+		if p.entry(i, list); p.odd && c.Seven && !p.reported {
+			p.reported = true
+			c.lastRecord(c.name+".index", p.label+int64(i)*p.size)
+		}
 	}
 	if c.index == good {
 		c.index = before
@@ -46,11 +50,21 @@ type indexCheck struct {
 	n        int   // number of the current entry, from 1
 	metaSize int64
 	dataSize int64 // of the current volume; -1 if there is none
+	odd      bool  // the current entry
+	reported bool  // the last valid entry
+}
+
+// word returns a part of a message, which differs in PCP 7.
+func (p *indexCheck) word(six, seven string) string {
+	if p.c.Seven {
+		return seven
+	}
+	return six
 }
 
 func (p *indexCheck) bad(format string, args ...any) {
 	c := p.c
-	c.index = bad
+	c.index, p.odd = bad, true
 	c.found(Error, c.name+".index", p.label+int64(p.n-1)*p.size, fmt.Sprintf("[entry %d]", p.n), fmt.Sprintf(format, args...))
 }
 
@@ -59,19 +73,20 @@ func (p *indexCheck) entry(i int, list []archive.IndexEntry) {
 	c := p.c
 	e := &list[i]
 	p.n = i + 1
+	volume := p.word("log", "data volume "+strconv.Itoa(int(e.Vol)))
 	var last *archive.IndexEntry
 	if i > 0 {
 		last = &list[i-1]
 	}
 	if e.Vol < 0 {
-		p.bad("illegal negative volume number %d", e.Vol)
+		p.bad("illegal negative "+p.word("", "data ")+"volume number %d", e.Vol)
 		p.dataSize = -1
 	} else if last == nil || e.Vol != last.Vol {
 		path := c.name + "." + strconv.Itoa(int(e.Vol))
 		n, err := archive.FileSize(path)
 		if p.dataSize = n; err != nil {
 			p.dataSize = -1
-			c.found(Error, path, -1, "", fmt.Sprintf("file missing for log volume %d", e.Vol))
+			c.found(Error, path, -1, "", fmt.Sprintf("file missing for "+p.word("log", "data")+" volume %d", e.Vol))
 		}
 	}
 	t := e.Time
@@ -89,13 +104,13 @@ func (p *indexCheck) entry(i int, list []archive.IndexEntry) {
 		p.bad("offset to metadata (%d) past end of file (%d)", e.Meta, p.metaSize)
 	}
 	if uint64(e.Data) < uint64(p.label) || c.Strict && e.Data < 0 {
-		p.bad("offset to log (%d) before end of label record (%d)", e.Data, p.label)
+		p.bad("offset to "+volume+" (%d) before end of label record (%d)", e.Data, p.label)
 	}
 	if p.dataSize != -1 && e.Data > p.dataSize {
-		p.bad("offset to log (%d) past end of file (%d)", e.Data, p.dataSize)
+		p.bad("offset to "+volume+" (%d) past end of file (%d)", e.Data, p.dataSize)
 	}
 	if c.start.Sec != 0 && t.Sub(c.start) < 0 {
-		p.bad("timestamp (%s) less than log label timestamp (%s)", stamp(t), stamp(c.start))
+		p.bad("timestamp (%s) less than "+p.word("log", "archive")+" label timestamp (%s)", stamp(t), stamp(c.start))
 	}
 	if last == nil {
 		return
@@ -104,13 +119,13 @@ func (p *indexCheck) entry(i int, list []archive.IndexEntry) {
 		p.bad("timestamp (%s) went backwards in time (from %s at [entry %d])", stamp(t), stamp(last.Time), i)
 	}
 	if e.Vol < last.Vol {
-		p.bad("volume number (%d) decreased (from %d at [entry %d])", e.Vol, last.Vol, i)
+		p.bad(p.word("", "data ")+"volume number (%d) decreased (from %d at [entry %d])", e.Vol, last.Vol, i)
 	}
 	if e.Vol == last.Vol && e.Meta < last.Meta {
 		p.bad("offset to metadata (%d) decreased (from %d at [entry %d])", e.Meta, last.Meta, i)
 	}
 	if e.Vol == last.Vol && e.Data < last.Data {
-		p.bad("offset to log (%d) decreased (from %d at [entry %d])", e.Data, last.Data, i)
+		p.bad("offset to "+volume+" (%d) decreased (from %d at [entry %d])", e.Data, last.Data, i)
 	}
 }
 

@@ -21,7 +21,7 @@ func (c *Checker) pass2() {
 	for _, i := range hashorder.Of(keys) {
 		c.desc(&descs[i])
 	}
-	if c.Strict {
+	if c.Strict || c.Seven {
 		c.metaTimes()
 	}
 }
@@ -54,7 +54,7 @@ func (c *Checker) desc(d *pcp.Desc) {
 	}
 	// A derived metric has the instances of its operands, which is correct,
 	// although pmlogcheck of PCP 6 reports it.
-	derived := c.Strict && d.PMID.Domain() == pcp.DomainDynamic && d.PMID.Cluster()&2048 != 0 && d.PMID.Item() != 0
+	derived := (c.Strict || c.Seven) && d.PMID.Domain() == pcp.DomainDynamic && d.PMID.Cluster()&2048 != 0 && d.PMID.Item() != 0
 	if d.InDom != pcp.InDomNull && !derived && d.PMID.Domain() != d.InDom.Domain() {
 		c.found(Warning, file, -1, "", fmt.Sprintf("%s [%s]: domain of pmid (%d) != domain of indom (%d)", name, d.PMID, d.PMID.Domain(), d.InDom.Domain()))
 	}
@@ -97,34 +97,53 @@ func (c *Checker) metaTimes() {
 	end, endErr := c.a.End()
 	start := c.a.Label().Start
 	var last pcp.Timestamp
+	reported := false
 	for n := 0; ; n++ {
 		rec, err := mr.Next()
 		if err != nil {
 			return // pass 0 has reported the error
 		}
-		what := ""
+		old := rec.Type == archive.MetaInDomV2 || rec.Type == archive.MetaLabelV2
+		if c.Seven && old != (c.a.Version() < archive.Version3) {
+			continue // pass 0 has reported the record
+		}
+		what, indom := "", rec.InDom
 		switch rec.Type {
 		case archive.MetaInDom, archive.MetaInDomDelta, archive.MetaInDomV2:
 			what = "instance domain " + rec.InDom.String()
 		case archive.MetaLabel, archive.MetaLabelV2:
-			what = "labels"
+			what, indom = "labels", pcp.InDom(rec.Level)
 		default:
 			continue
 		}
-		odd := func(format string, other pcp.Timestamp) {
+		odd := func(format, seven string, other pcp.Timestamp) {
+			if c.Seven {
+				c.found(Warning, c.name+".meta", rec.Offset, fmt.Sprintf("[record %d]", n),
+					fmt.Sprintf("pmInDom %s: timestamp %s %s %s", indom, c.nanoClock(rec.Time), seven, c.nanoClock(other)))
+				if !reported {
+					c.lastRecord(c.name+".meta", rec.Offset)
+				}
+				reported = true
+				return
+			}
 			c.found(Warning, c.name+".meta", rec.Offset, fmt.Sprintf("[record %d]", n),
 				fmt.Sprintf("%s: time %s %s %s", what, c.clock(rec.Time), format, c.clock(other)))
 		}
 		switch {
 		case rec.Time.Sub(start) < 0:
-			odd("before the start of the archive at", start)
+			odd("before the start of the archive at", "before archive start", start)
 		case endErr == nil && end.Sub(rec.Time) < 0:
-			odd("after the end of the archive at", end)
+			odd("after the end of the archive at", "after archive end", end)
 		case last.Sec > 0 && rec.Time.Sub(last) < 0:
-			odd("before that of the record before,", last)
+			odd("before that of the record before,", "before previous metadata timestamp", last)
 		}
 		last = rec.Time
 	}
+}
+
+// nanoClock prints a time as PCP 7 prints times of metadata.
+func (c *Checker) nanoClock(t pcp.Timestamp) string {
+	return time.Unix(t.Sec, 0).In(c.loc).Format(time.TimeOnly) + fmt.Sprintf(".%09d", t.Nsec)
 }
 
 // clock prints a time with the day if the window is longer than one.
