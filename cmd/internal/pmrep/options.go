@@ -46,6 +46,7 @@ type Options struct {
 
 	IgnoreIncompat bool // leave out metrics that cannot be reported or converted
 	IgnoreUnknown  bool // leave out names that the source does not have
+	Seven          bool // messages of PCP 7
 	LeafOnly       bool // names must be names of metrics, not of trees
 
 	Labels bool // get the labels of metrics and instances

@@ -118,6 +118,14 @@ func (s *Set) leaves(ctx context.Context) ([]named, error) {
 	return list, nil
 }
 
+// invalid is the word for a metric that cannot be reported, for which PCP 7 has two.
+func (s *Set) invalid(seven string) string {
+	if s.o.Seven {
+		return seven
+	}
+	return "Invalid"
+}
+
 // check adds a metric to the set if it matches the options.
 func (s *Set) check(ctx context.Context, n named) error {
 	m := &Metric{Name: n.name, spec: n.spec}
@@ -128,13 +136,13 @@ func (s *Set) check(ctx context.Context, n named) error {
 		}
 		err = s.describe(ctx, m, id[0])
 	} else if pcp.Code(err) == pcp.ErrName {
-		return &conf.Error{Text: fmt.Sprintf("Invalid metric %s (%s).", n.name, ErrText(pcp.ErrName)), Metric: n.name}
+		return &conf.Error{Text: fmt.Sprintf("%s metric %s (%s).", s.invalid("Unknown"), n.name, ErrText(pcp.ErrName)), Metric: n.name}
 	}
 	if err != nil {
 		if ctx.Err() != nil || s.o.IgnoreIncompat {
 			return ctx.Err()
 		}
-		return errorf("Invalid metric %s (%s).", n.name, ErrText(err))
+		return errorf("%s metric %s (%s).", s.invalid("Incompatible"), n.name, ErrText(err))
 	}
 	if s.o.OmitFlat && m.Flat() {
 		return nil
@@ -152,7 +160,7 @@ func (s *Set) check(ctx context.Context, n named) error {
 		}
 	}
 	if err := s.annotate(ctx, m); err != nil && (ctx.Err() != nil || !s.o.IgnoreIncompat) {
-		return errorf("Invalid metric %s (%s).", n.name, ErrText(err))
+		return errorf("%s metric %s (%s).", s.invalid("Incompatible"), n.name, ErrText(err))
 	}
 	s.Metrics = append(s.Metrics, m)
 	return nil

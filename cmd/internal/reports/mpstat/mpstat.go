@@ -79,14 +79,23 @@ var shares = [...]share{
 	{"idle", "%idle", "\t%-6s", "idle"},
 }
 
+// metric is the name of a share in the names of metrics. In PCP 7 the time of guests is not part of two of
+// them.
+func (r *report) metric(share string) string {
+	if r.env.Seven() && (share == "user" || share == "nice") {
+		return "v" + share
+	}
+	return share
+}
+
 // metrics are the required metrics, in addition to those of single interrupts.
-func metrics() []string {
+func (r *report) metrics() []string {
 	list := []string{
 		"kernel.uname.nodename", "kernel.uname.release", "kernel.uname.sysname", "kernel.uname.machine", numbers, ncpu, online,
 	}
 	for _, tree := range [...]string{"kernel.all.cpu.", "kernel.percpu.cpu."} {
 		for _, s := range shares {
-			list = append(list, tree+s.name)
+			list = append(list, tree+r.metric(s.name))
 		}
 	}
 	return append(list, "kernel.all.intr", "kernel.percpu.intr")
@@ -161,7 +170,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		Check: func(*source.Options) bool { return r.stop },
 	}.Run(ctx, env, func(m *pmcc.Manager) int {
 		r.m = m
-		names := metrics()
+		names := r.metrics()
 		for _, t := range []struct {
 			tree string
 			list *[]string

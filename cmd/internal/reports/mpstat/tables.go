@@ -131,7 +131,7 @@ func (r *report) usageTable() *cpuTable {
 	t := &cpuTable{name: usageName, heading: "\nTimestamp \tCPU", format: "%-10s\t%-3s"}
 	for _, s := range shares {
 		t.columns = append(t.columns, table.Column[*int32]{
-			Name: s.json, Title: s.title, Format: s.format, Cell: func(one *int32) table.Cell { return r.share(s.name, one) },
+			Name: s.json, Title: s.title, Format: s.format, Cell: func(one *int32) table.Cell { return r.share(r.metric(s.name), one) },
 		})
 	}
 	return t

@@ -7,6 +7,7 @@ package reporttest
 import (
 	"bytes"
 	"context"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -110,8 +111,15 @@ func Record(t testing.TB, step time.Duration, metrics ...Metric) string {
 // messages last, and its exit status.
 func Run(t testing.TB, c *cli.Command, archive string, args ...string) (out string, status int) {
 	t.Helper()
+	return RunEnv(t, c, nil, archive, args...)
+}
+
+// RunEnv is Run with more environment.
+func RunEnv(t testing.TB, c *cli.Command, more map[string]string, archive string, args ...string) (out string, status int) {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	vars := map[string]string{"PCP_ARCHIVE": archive, "TZ": "UTC", "PCP_DERIVED_CONFIG": ""}
+	maps.Copy(vars, more)
 	env := &cli.Env{
 		Name: c.Link, Args: args, Stdout: &stdout, Stderr: &stderr, Command: c, Version: "1",
 		Getenv:    func(name string) string { return vars[name] },

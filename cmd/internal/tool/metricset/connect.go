@@ -103,7 +103,7 @@ func (r *Report) Resolve(ctx context.Context) (err error) {
 	if r.opts, err = pmrep.ParseOptions(r.Settings); err != nil { // as the program has changed them since
 		return err
 	}
-	r.opts.Instances, r.opts.FirstLabels = r.Instances, r.p.FirstLabels
+	r.opts.Instances, r.opts.FirstLabels, r.opts.Seven = r.Instances, r.p.FirstLabels, r.Env.Seven()
 	r.opts.Define = func(_ context.Context, c *pmapi.Context, name, expr string) error {
 		if err := r.Options.DefineDerived(name, expr); err != nil {
 			return err
