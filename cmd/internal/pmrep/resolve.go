@@ -38,6 +38,9 @@ func (s *Set) resolve(ctx context.Context) error {
 	if len(s.Metrics) == 0 && !s.o.IgnoreUnknown {
 		return &NoInstancesError{s.o.Instances}
 	}
+	if s.o.Seven && s.o.IgnoreUnknown && len(s.Metrics) == 0 {
+		return errorf("All metrics are unknown, quitting.")
+	}
 	var compatible []*Metric
 	for _, m := range s.Metrics {
 		if err := s.complete(m); err != nil {

@@ -72,8 +72,13 @@ func (p *reporter) writeExtHeader(f *form) {
 	}
 	line := func(text string) { p.out.WriteString(lead + text + "\n") }
 	line("")
-	if r.Archive {
+	switch {
+	case r.Archive && p.env.Seven():
+		line("   source: " + r.Source + " (archive)")
+	case r.Archive:
 		line("  archive: " + r.Source)
+	case p.env.Seven():
+		line("   source: pmcd (live)")
 	}
 	line("     host: " + host)
 	line(" timezone: " + zone)
