@@ -46,7 +46,7 @@ const maxLine = 64 << 10
 // upstream lists the modules of PCP's agent that this one does not have.
 func upstream() []string {
 	return []string{
-		"bashreadline", "biosnoop", "fsslower", "mountsnoop", "opensnoop", "statsnoop", "tcpconnect", "vfsstat",
+		"bashreadline", "biosnoop", "fsslower", "mountsnoop", "opensnoop", "statsnoop", "tcpconnect", "tcpconnlat", "vfsstat",
 	}
 }
 

@@ -31,8 +31,11 @@ func newServices(specs []builtin.Spec, cfg *config.Config, log *slog.Logger) *se
 	return &services{log: log, finder: service.NewFinder(specs, env), known: make(map[string]bool), refused: make(map[string]bool)}
 }
 
-// found reports whether the service of an agent was found.
+// found reports whether the service of an agent was found. The nil *services has found none.
 func (s *services) found(name string) bool {
+	if s == nil {
+		return false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known[name]

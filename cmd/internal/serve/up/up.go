@@ -92,6 +92,7 @@ all receivers.`,
 		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
 		{Line: "pcp up --rules=my.rules", Text: "watch it by your own rules"},
 		{Line: "pcp up --rules=my.rules --rules=node.yml", Text: "and by rules of Prometheus"},
+		{Line: "pcp up --agent bpf", Text: "also measure latencies inside the kernel, as root"},
 		{Line: "pcp up --statsd", Text: "also receive the metrics of programs by StatsD"},
 	},
 	SeeAlso: []string{"pcp help chart", "pcp help info", "pcp help pmcd", "pcp help replay"},
@@ -123,6 +124,7 @@ all receivers.`,
 			{Long: "statsd", Arg: "ADDRESS", Maybe: true, Help: "receive StatsD on HOST:PORT or a Unix socket [127.0.0.1:8125]"},
 			{Long: "otlp", Arg: "ADDR", Maybe: true, Help: "accept metrics that programs push by OTLP or remote write [at localhost:4318]"},
 			{Long: "otlp-token", Arg: "FILE", Help: "require the token on the first line of FILE, for --otlp"},
+			{Long: "agent", Arg: "NAME", Help: "also run a built-in agent that is off by default, such as bpf; may be repeated"},
 			{Long: "sample", Help: "also run the sample agents, for trying out tools"},
 			cli.OptVersion,
 			cli.OptHelp,
@@ -142,6 +144,7 @@ type settings struct {
 	zone         *time.Location
 	tls          string
 	all, sample  bool
+	agents       []string // that run though they are off by default
 	noRecord     bool
 	noProcesses  bool // in the recording
 	noWeb        bool
@@ -210,6 +213,11 @@ func run(ctx context.Context, env *cli.Env) int {
 			hostRoot = arg
 		case "sample":
 			set.sample = true
+		case "agent":
+			if !slices.ContainsFunc(set.builtins, func(b builtin.Spec) bool { return b.Name == arg }) {
+				o.Usagef("--agent: there is no built-in agent %q; those that are off by default are %s", arg, strings.Join(off(set.builtins), ", "))
+			}
+			set.agents = append(set.agents, arg)
 		case "otlp":
 			set.otlp, set.otlpAddress = true, arg
 		case "otlp-token":
@@ -469,6 +477,11 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 			log.Error("cannot write the tables", "err", err)
 		}
 		fmt.Fprint(env.Stdout, welcome(env, set, server.HostName(), agentNames(server), lns, page, logPath))
+		for _, a := range server.AgentStates() {
+			if !a.Connected && slices.Contains(set.agents, a.Name) {
+				fmt.Fprintf(env.Stdout, "The agent %s did not start: %s has the reason.\n", a.Name, logPath)
+			}
+		}
 		if set.all {
 			fmt.Fprint(env.Stdout, openWarning)
 		}
@@ -630,6 +643,18 @@ func agentNames(server *pmcd.Server) []string {
 // defaultStatsD is where StatsD is received without an address: from this host only.
 const defaultStatsD = "127.0.0.1:8125"
 
+// off returns the names of the agents that are off by default.
+func off(specs []builtin.Spec) []string {
+	var names []string
+	for _, b := range specs {
+		if b.Asked || b.Sample {
+			names = append(names, b.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 	var list []pmcd.AgentSpec
 	cfg := env.Config()
@@ -640,6 +665,7 @@ func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 			with = []builtin.Setting{{Option: pmda.Option{Long: statsd.OptListen}, Arg: set.statsd}}
 		case b.Name == receiver && set.otlp:
 			with = set.receiverSettings()
+		case slices.Contains(set.agents, b.Name):
 		case b.Asked || b.Sample && !set.sample || len(b.Programs) > 0 && !set.services.found(b.Name):
 			continue
 		}

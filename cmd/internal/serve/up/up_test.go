@@ -196,6 +196,27 @@ func TestAgentsAreTriedAgain(t *testing.T) {
 	}
 }
 
+// TestAgentOption runs agents that are off by default.
+func TestAgentOption(t *testing.T) {
+	env := testEnv(new(screen), new(screen), nil)
+	names := func(extra ...string) []string {
+		var list []string
+		for _, a := range agents(env, &settings{builtins: agent.Builtins(), agents: extra}, nil) {
+			list = append(list, a.Name)
+		}
+		return list
+	}
+	without, with := names(), names("bpf", "simple", "linux")
+	for _, name := range []string{"bpf", "simple"} {
+		if slices.Contains(without, name) || !slices.Contains(with, name) {
+			t.Errorf("without --agent: %v; with: %v", without, with)
+		}
+	}
+	if len(with) != len(without)+2 {
+		t.Errorf("--agent adds %d agents to %d, want 2", len(with)-len(without), len(without))
+	}
+}
+
 // TestStatsD runs the agent statsd, which else does not run.
 func TestStatsD(t *testing.T) {
 	dir := tempDir(t)
@@ -377,6 +398,7 @@ func TestMistakes(t *testing.T) {
 		{"--port needs a number", nil, []string{"--port", "70000"}},
 		{"--port needs a number", nil, []string{"--port", "x"}},
 		{"unexpected argument", nil, []string{"now"}},
+		{`no built-in agent "nosuch"; those that are off by default are bpf, `, nil, []string{"--agent", "nosuch"}},
 		{strconv.Quote("x"), nil, []string{"--port", "x"}},
 	} {
 		errs := new(screen)
