@@ -61,6 +61,7 @@ func Builtins() []builtin.Spec {
 		smart.Builtin(),
 		amdgpu.Builtin(),
 		redis.Builtin(),
+		redis.BuiltinValkey(),
 		nginx.Builtin(),
 		apache.Builtin(),
 		haproxy.Builtin(),

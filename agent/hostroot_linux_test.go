@@ -46,7 +46,7 @@ var readsHost = map[string]string{
 	"pmcd":        "none: about the collector",
 	"openmetrics": "none: addresses of its configuration", "opentelemetry": "none: a listener", "statsd": "none: a listener", "trace": "none: a listener",
 	"redis": "none: addresses of services", "nginx": "none: the same", "apache": "none: the same", "haproxy": "none: the same", "memcache": "none: the same",
-	"postgresql": "none: the same", "mysql": "none: the same", "rabbitmq": "none: the same", "chrony": "none: a program",
+	"postgresql": "none: the same", "mysql": "none: the same", "rabbitmq": "none: the same", "valkey": "none: the same", "chrony": "none: a program",
 	"sample": "none: made up", "simple": "none: about itself", "trivial": "none: about itself", "txmon": "none: memory",
 }
 

@@ -49,7 +49,8 @@ func New(cfg Config) (*service.Agent, error) {
 	})
 }
 
-func newServer(indom *service.InDom, name string, cfg Config) service.Server {
+// conn returns the connection to a server.
+func (cfg *Config) conn(name string) *service.Conn {
 	c := &service.Conn{Network: "tcp", Address: name}
 	if strings.HasPrefix(name, "/") {
 		c.Network = "unix"
@@ -64,6 +65,11 @@ func newServer(indom *service.InDom, name string, cfg Config) service.Server {
 			return err
 		}
 	}
+	return c
+}
+
+func newServer(indom *service.InDom, name string, cfg Config) service.Server {
+	c := cfg.conn(name)
 	return service.Server{
 		Name:  name,
 		Close: c.Close,

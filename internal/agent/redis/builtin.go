@@ -10,7 +10,7 @@ import (
 func Builtin() builtin.Spec {
 	return builtin.Spec{
 		Name: "redis", Domain: Domain,
-		Programs: []string{"redis-server", "valkey-server", "keydb-server"}, Try: service.Try(open),
+		Programs: []string{"redis-server", "keydb-server"}, Try: service.Try(open),
 		New: func(e builtin.Env) (pmda.Agent, error) { return open(e) },
 	}
 }

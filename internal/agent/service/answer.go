@@ -69,15 +69,23 @@ type Row struct {
 	indom, at int
 }
 
+// RowOf is Row for an instance that has a number of its own, if no other has that.
+func (a *Answer) RowOf(d *InDom, name string, inst int32) Row { return a.row(d, name, inst) }
+
 // Row returns an instance, which it adds if it is new. The row of an instance beyond the limits takes no values.
-func (a *Answer) Row(d *InDom, name string) Row {
+func (a *Answer) Row(d *InDom, name string) Row { return a.row(d, name, -1) }
+
+func (a *Answer) row(d *InDom, name string, inst int32) Row {
 	t := &a.tables[d.number]
 	at, ok := t.index[name]
 	if !ok {
 		if len(t.insts) == maxInstances || name == "" || len(name) > maxName || strings.ContainsRune(name, 0) {
 			return Row{}
 		}
-		at = t.append(t.number(name), name, a.layout.width[d.number])
+		if inst < 0 || t.used[inst] {
+			inst = t.number(name)
+		}
+		at = t.append(inst, name, a.layout.width[d.number])
 	}
 	return Row{a, d.number, at}
 }
@@ -185,7 +193,7 @@ func (a *Answer) add(b *Answer) {
 		for j, row := range t.rows {
 			to := 0
 			if i > 0 {
-				r := a.Row(a.layout.indoms[i-1], t.insts[j].Name)
+				r := a.RowOf(a.layout.indoms[i-1], t.insts[j].Name, t.insts[j].Inst)
 				if r.a == nil {
 					continue
 				}
