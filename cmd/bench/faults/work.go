@@ -1,0 +1,196 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// workerArg is the argument that makes the program a worker, and groupEnv the variable with the file of its control group.
+const (
+	workerArg = "worker"
+	groupEnv  = "PCP_FAULTS_GROUP"
+)
+
+// What workers hold.
+type held struct {
+	memory [][]byte
+	files  []*os.File
+	conns  []net.Conn
+}
+
+// work takes a resource until the process is killed, or for five minutes.
+func work(kind string, args []string) error {
+	if group := os.Getenv(groupEnv); group != "" {
+		if err := os.WriteFile(group, []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
+			return err
+		}
+	}
+	time.AfterFunc(5*time.Minute, func() { os.Exit(0) })
+	if len(args) != 1 {
+		return fmt.Errorf("a worker needs a directory")
+	}
+	dir := args[0]
+	var hold held
+	switch kind {
+	case "busy":
+		for {
+		}
+	case "forks":
+		// One process at a time for each of four loops.
+		script := "while :; do (:); (:); (:); (:); done"
+		for range 4 {
+			if err := exec.Command("sh", "-c", script).Start(); err != nil {
+				return err
+			}
+		}
+		select {}
+	case "leak":
+		for { // until the kernel ends it, again and again
+			leak := exec.Command(os.Args[0], workerArg, "leak-once", dir)
+			leak.Path = "/proc/self/exe"
+			leak.Run()
+		}
+	case "leak-once":
+		for {
+			hold.memory = append(hold.memory, bytes.Repeat([]byte{1}, 1<<20))
+			time.Sleep(20 * time.Millisecond)
+		}
+	case "cache":
+		path := filepath.Join(dir, "cached")
+		if err := os.WriteFile(path, make([]byte, 128<<20), 0o600); err != nil {
+			return err
+		}
+		for {
+			f, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			io.Copy(io.Discard, f)
+			f.Close()
+		}
+	case "descriptors":
+		limit := syscall.Rlimit{Cur: 30_000, Max: 30_000}
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+			return err
+		}
+		for len(hold.files) < 25_000 {
+			f, err := os.Open("/dev/null")
+			if err != nil {
+				return err
+			}
+			hold.files = append(hold.files, f)
+		}
+		select {}
+	case "locks":
+		// Pairs of threads hand a byte to each other: each waits for the other all the time.
+		for range 2 * runtime.NumCPU() {
+			var a, b [2]int
+			if err := syscall.Pipe(a[:]); err != nil {
+				return err
+			}
+			if err := syscall.Pipe(b[:]); err != nil {
+				return err
+			}
+			pass := func(from, to int) {
+				runtime.LockOSThread()
+				one := make([]byte, 1)
+				for {
+					syscall.Read(from, one)
+					syscall.Write(to, one)
+				}
+			}
+			go pass(a[0], b[1])
+			go pass(b[0], a[1])
+			syscall.Write(a[1], []byte{1})
+		}
+		select {}
+	case "listen":
+		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+			return err
+		}
+		if err := syscall.Listen(fd, 1); err != nil {
+			return err
+		}
+		at, err := syscall.Getsockname(fd)
+		if err != nil {
+			return err
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
+		conns := make(chan net.Conn)
+		for range 16 {
+			go func() {
+				for {
+					if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
+						conns <- c
+					}
+				}
+			}()
+		}
+		for c := range conns {
+			hold.conns = append(hold.conns, c)
+		}
+		return nil
+	case "udp", "packets":
+		c, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		if kind == "packets" {
+			go func() {
+				b := make([]byte, 2048)
+				for {
+					c.ReadFrom(b)
+				}
+			}()
+		}
+		b := make([]byte, 64)
+		for i := 0; ; i++ {
+			c.WriteTo(b, c.LocalAddr())
+			if kind == "udp" && i%100 == 0 {
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+	case "write":
+		path := filepath.Join(dir, strconv.Itoa(os.Getpid()))
+		b := make([]byte, 256<<10)
+		for {
+			f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|syscall.O_DSYNC, 0o600)
+			if err != nil {
+				return err
+			}
+			f.Write(b)
+			f.Close()
+		}
+	case "web":
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		page := bytes.Repeat([]byte("hello "), 1000)
+		go http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(page) }))
+		for {
+			if r, err := http.Get("http://" + ln.Addr().String()); err == nil {
+				io.Copy(io.Discard, r.Body)
+				r.Body.Close()
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	return fmt.Errorf("there is no worker %q", kind)
+}
