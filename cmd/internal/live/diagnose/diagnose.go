@@ -167,7 +167,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		env.Fatalf("%s", cli.ErrText(err))
 		return failed
 	}
-	p := &printer{env: env, d: d, loc: loc, commands: commandsFor(env, o, loc), unchecked: unchecked, pmieFile: pmieFile}
+	p := &printer{env: env, d: d, text: diagnosis.Text{W: env.Stdout, Diagnosis: d, Commands: commandsFor(env, o, loc)}, unchecked: unchecked, pmieFile: pmieFile}
 	if pmieFile != "" {
 		if err := p.periods.evaluate(ctx, env, o, pmieFile, d.Start, d.End, loc); err != nil {
 			env.Fatalf("%v", err)
@@ -177,7 +177,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if o.JSON {
 		p.json()
 	} else {
-		p.text()
+		p.print()
 	}
 	if len(d.Findings) > 0 || len(p.periods.list) > 0 {
 		return 1
