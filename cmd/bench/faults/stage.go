@@ -28,7 +28,7 @@ func faults() []fault {
 		{name: "full-tmpfs", want: []string{"filesystem.full", "tmpfs.full"}, who: "pcp-faults", stage: mounted(true, false)},
 		{name: "inodes", held: true, want: []string{"filesystem.inodes"}, stage: mounted(false, true)},
 		{name: "inodes-tmpfs", want: []string{"filesystem.inodes", "tmpfs.inodes"}, who: "pcp-faults", stage: mounted(true, true)},
-		{name: "descriptors", want: []string{"files.process"}, who: "/faults", stage: worker("", "descriptors")},
+		{name: "descriptors", want: []string{"files.process"}, who: "/faults", stage: descriptors},
 		{name: "locks", want: []string{"locks.switches", "cpu.system"}, who: "/faults", stage: worker("", "locks")},
 		{name: "listen", want: []string{"tcp.listen"}, stage: worker("", "listen")},
 		{name: "udp", held: true, want: []string{"udp.buffers"}, stage: worker("", "udp")},
@@ -65,6 +65,18 @@ func needsRoot() error {
 		return skip("it requires root")
 	}
 	return nil
+}
+
+// descriptors requires a limit above that of the rule.
+func descriptors(s *site) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	if limit.Max < manyFiles {
+		return skip(fmt.Sprintf("a process may have %d files here", limit.Max))
+	}
+	return worker("", "descriptors")(s)
 }
 
 // start starts a command, which ends with the fault.

@@ -23,7 +23,10 @@ const (
 	groupEnv  = "PCP_FAULTS_GROUP"
 )
 
-// What workers hold.
+// manyFiles is the limit of files of a process that opens too many.
+const manyFiles = 25_000
+
+// A held has the things that a worker keeps.
 type held struct {
 	memory [][]byte
 	files  []*os.File
@@ -81,11 +84,11 @@ func work(kind string, args []string) error {
 			f.Close()
 		}
 	case "descriptors":
-		limit := syscall.Rlimit{Cur: 30_000, Max: 30_000}
+		limit := syscall.Rlimit{Cur: manyFiles, Max: manyFiles}
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 			return err
 		}
-		for len(hold.files) < 25_000 {
+		for len(hold.files) < manyFiles-100 {
 			f, err := os.Open("/dev/null")
 			if err != nil {
 				return err

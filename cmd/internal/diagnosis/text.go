@@ -151,7 +151,9 @@ func who(s *Share) string {
 	return text
 }
 
-func (t *Text) date(at pcp.Timestamp) string { return at.Time().In(t.Commands.Zone).Format(time.DateTime) }
+func (t *Text) date(at pcp.Timestamp) string {
+	return at.Time().In(t.Commands.Zone).Format(time.DateTime)
+}
 
 // Time returns a time of day, with the date if that is not the one of the start.
 func (t *Text) Time(when pcp.Timestamp) string {
@@ -175,4 +177,3 @@ func was(n int, what string) string {
 	}
 	return count(n, what) + " were"
 }
-
