@@ -3,19 +3,14 @@ package diagnose
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/pcptime"
-	"github.com/go-pcp/pcp/pmapi"
 )
 
 // Command is pcp diagnose.
@@ -151,7 +146,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return failed
 	}
 	if !o.FromArchive() && !noChanges {
-		if cfg.Before = before(ctx, env, o, c); cfg.Before != nil {
+		if cfg.Before = recorded.Before(ctx, env, c, o.OpenArchive); cfg.Before != nil {
 			defer cfg.Before.Close()
 		}
 	}
@@ -183,47 +178,4 @@ func run(ctx context.Context, env *cli.Env) int {
 		return 1
 	}
 	return 0
-}
-
-// before returns an archive of the host that was recorded on this machine, with the same time of the day before or the last hour; nil if there is none. That
-// is not an error: the changes are left out.
-func before(ctx context.Context, env *cli.Env, o *source.Options, c *pmapi.Context) *pmapi.ArchiveContext {
-	host, err := c.HostName(ctx)
-	if err != nil || host == "" || strings.ContainsAny(host, "/,") || strings.HasPrefix(host, ".") {
-		return nil
-	}
-	for _, dir := range recorded.Dirs(env, true) {
-		names := recent(filepath.Join(dir, host), time.Now().Add(-25*time.Hour))
-		if len(names) == 0 {
-			continue
-		}
-		if a, err := o.OpenArchive(strings.Join(names, ",")); err == nil {
-			return a
-		}
-	}
-	return nil
-}
-
-// maxRecent is the number of archives of a day that are read.
-const maxRecent = 100
-
-// recent returns the archives of a directory that were written after a time.
-func recent(dir string, after time.Time) []string {
-	files, err := os.ReadDir(dir)
-	if err != nil || strings.Contains(dir, ",") {
-		return nil
-	}
-	var names []string
-	for _, f := range files {
-		base, _, ok := archive.BaseName(f.Name())
-		if !ok || strings.Contains(base, ",") {
-			continue
-		}
-		if st, err := f.Info(); err == nil && st.Mode().IsRegular() && st.ModTime().After(after) {
-			names = append(names, filepath.Join(dir, base))
-		}
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	return names[max(0, len(names)-maxRecent):]
 }
