@@ -40,6 +40,10 @@ type (
 		act ui.Action
 		err error
 	}
+	diagnosed struct {
+		text string
+		err  error
+	}
 )
 
 // show runs the screen until the user quits.
@@ -119,6 +123,8 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		p.app.Took(msg)
 	case acted:
 		p.app.Acted(msg.act, msg.err)
+	case diagnosed:
+		p.app.Diagnosed(msg.text, msg.err)
 	}
 	return p, p.next()
 }
@@ -144,6 +150,18 @@ func (p *program) next() tea.Cmd {
 			}
 			return ui.Do(p.ctx, p.job.sampler, r)
 		})
+	}
+	if d, ok := p.app.Diagnosis(); ok {
+		cmds = append(cmds, func() tea.Msg {
+			text, err := p.job.diagnose(p.ctx, d.At)
+			return diagnosed{text, err}
+		})
+	}
+	if path, ok := p.app.Export(); ok {
+		w, h := p.grid.Size()
+		g := screen.New(w, h)
+		p.app.Draw(g)
+		p.app.Exported(path, export(path, g.Plain()))
 	}
 	if d, ok := p.app.Delay(); ok {
 		p.timer++

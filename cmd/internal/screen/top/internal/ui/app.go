@@ -97,6 +97,7 @@ type App struct {
 
 	quit    bool
 	suspend bool
+	export  string // a file, "" for none
 }
 
 // An Op is a request of an App to a sampler.

@@ -12,12 +12,13 @@ import (
 )
 
 // dialogs has the parts of the screen that take keys before a view does. At most one of them is in front: a question,
-// a prompt, a menu, the help, in this order. Without any there may be a note in the footer.
+// a prompt, a menu, the help, a diagnosis, in this order. Without any there may be a note in the footer.
 type dialogs struct {
 	question *question
 	prompt   *prompt
 	menu     *menu
 	help     help
+	report   report
 	note     note
 }
 
@@ -46,6 +47,8 @@ func (d *dialogs) key(name, text string) bool {
 		}
 	case d.help.open:
 		d.help.key(name)
+	case d.report.open:
+		d.report.key(name)
 	default:
 		return false
 	}

@@ -261,3 +261,73 @@ func TestCharts(t *testing.T) {
 		t.Errorf("charts %q at %d", h.specs, h.at)
 	}
 }
+
+// TestReport requests a diagnosis once, and shows it.
+func TestReport(t *testing.T) {
+	a := New(Config{Now: func() time.Time { return time.Unix(1e9, 0) }, Loc: time.UTC})
+	a.Resize(60, 12)
+	a.Key("d", "d")
+	if _, ok := a.Diagnosis(); !ok {
+		t.Fatal("no diagnosis is requested")
+	}
+	a.Key("x", "x")
+	a.Key("D", "D")
+	if _, ok := a.Diagnosis(); ok {
+		t.Error("a second diagnosis is requested while the first is made")
+	}
+	shows := func() string {
+		g := screen.New(60, 12)
+		a.Draw(g)
+		return g.Plain()
+	}
+	if s := shows(); !strings.Contains(s, "Samples are taken.") {
+		t.Errorf("while it is made the screen is\n%s", s)
+	}
+	long := strings.Repeat("word ", 20)
+	a.Diagnosed("Host a.\n\nERROR cpu.busy: \x1b[2J\n  Evidence: "+long+"\n"+strings.Repeat("more\n", 20)+"Changed from 1 to 2:\n  kernel.all.load: 5\n", nil)
+	if s := shows(); !strings.Contains(s, "ERROR cpu.busy: ·[2J") || strings.Count(s, "word") != 20 {
+		t.Errorf("the diagnosis is\n%s", s)
+	}
+	a.Key("w", "w")
+	if s := shows(); !strings.Contains(s, "kernel.all.load: 5") || strings.Contains(s, "ERROR") {
+		t.Errorf("what changed is\n%s", s)
+	}
+	a.Key("home", "")
+	for range 100 {
+		a.Key("down", "")
+	}
+	if s := shows(); !strings.Contains(s, "kernel.all.load: 5") {
+		t.Errorf("the end is\n%s", s)
+	}
+	a.Key("esc", "")
+	if s := shows(); strings.Contains(s, "kernel.all.load: 5") {
+		t.Errorf("after its end the screen is\n%s", s)
+	}
+	a.Key("D", "D")
+	a.Diagnosis()
+	a.Diagnosed("", errors.New("no rules"))
+	if s := shows(); !strings.Contains(s, "There is no diagnosis: no rules") {
+		t.Errorf("without a diagnosis the screen is\n%s", s)
+	}
+}
+
+// TestExport asks for a file, and shows the result.
+func TestExport(t *testing.T) {
+	a := New(Config{Now: func() time.Time { return time.Unix(1e9, 0) }, Loc: time.UTC})
+	a.Key("E", "E")
+	a.Key("enter", "")
+	if path, ok := a.Export(); !ok || path != "pcp-top-20010909-014640.txt" {
+		t.Errorf("the file is %q", path)
+	}
+	if _, ok := a.Export(); ok {
+		t.Error("it is saved twice")
+	}
+	a.Exported("a.txt", nil)
+	if a.dialogs.note.text != "saved in a.txt" {
+		t.Errorf("the note is %q", a.dialogs.note.text)
+	}
+	a.Exported("a.txt", errors.New("open a.txt: file exists"))
+	if a.dialogs.note.text != "open a.txt: file exists" {
+		t.Errorf("the note is %q", a.dialogs.note.text)
+	}
+}

@@ -44,6 +44,9 @@ func (a *App) Draw(g *screen.Grid) (x, y int, shows bool) {
 	if a.dialogs.menu != nil {
 		a.dialogs.drawMenu(body, &a.mouse)
 	}
+	if a.dialogs.report.open {
+		a.dialogs.report.draw(body, &a.mouse)
+	}
 	if a.dialogs.help.open {
 		a.dialogs.help.draw(body, &a.mouse)
 	}

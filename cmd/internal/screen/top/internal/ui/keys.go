@@ -31,6 +31,9 @@ func only(list ...View) (s viewSet) {
 	return s
 }
 
+// everywhereBut returns all views but one.
+func everywhereBut(v View) viewSet { return (1<<numViews - 1) &^ (1 << v) }
+
 // withProcesses are the views with a table of processes.
 const withProcesses viewSet = 1<<Overview | 1<<Processes
 
@@ -88,6 +91,9 @@ func bindings() []binding {
 		{keys: []string{"m", "/", "enter"}, show: "m", short: "Metric", help: "chart a metric by its name; Tab completes it", in: only(Charts), do: func(a *App) { a.dialogs.ask(a.charts.ask()) }},
 		{keys: []string{"d", "delete", "x"}, show: "d", short: "Drop", help: "take the chart away that is chosen", in: only(Charts), do: func(a *App) { a.charts.drop() }},
 
+		{keys: []string{"D"}, show: "D", short: "Diagnose", help: "find which resource is short, what takes it and what changed", do: (*App).diagnose},
+		{keys: []string{"d"}, in: everywhereBut(Charts), do: (*App).diagnose},
+		{keys: []string{"E"}, show: "E", help: "save the screen as text in a file", do: func(a *App) { a.dialogs.ask(a.askExport()) }},
 		{keys: []string{"C", "f2"}, show: "C", help: "other colours", do: (*App).nextTheme},
 		{keys: []string{"ctrl+l"}, do: func(*App) {}},
 	}
