@@ -57,7 +57,7 @@ var (
 
 // drawing are the commands that send more than colours: they draw on the screen, or have lines
 // edited.
-var drawing = map[string]bool{"top": true, "atop": true, "dstat": true, "dbpmda": true, "lc": true, "ie": true, "ieconf": true, "replay": true}
+var drawing = map[string]bool{"top": true, "atop": true, "dstat": true, "dbpmda": true, "lc": true, "ie": true, "ieconf": true, "replay": true, "time": true}
 
 // TestHostileTerminal starts every command on a terminal, with a collector, archives, files and arguments whose texts are sequences of
 // terminals. The output has only the sequences that the command itself sends. A new

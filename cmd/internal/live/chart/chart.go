@@ -24,6 +24,7 @@ import (
 // Command is pcp chart.
 var Command = &cli.Command{
 	Name:     "chart",
+	Link:     "pmchart",
 	Group:    cli.Serve,
 	Summary:  "draw metrics in the browser",
 	Synopsis: "[options] [metricname ...]",
@@ -34,13 +35,19 @@ that gives the page this user's rights, and opens a browser if it finds one.
 
 With -a it serves a page for archives or directories of archives, and with -h for another collector,
 for this machine only and until ctrl-C. It does the same for a collector of this host that was not
-started by "pcp up".`,
+started by "pcp up".
+
+With -o it writes a picture of the page to a file instead, as the extension of the file asks: png,
+jpg, gif or pdf. That needs Chromium or Google Chrome, but no display.
+
+Called pmchart, it takes the names of archives after its options with -a, and of hosts otherwise.`,
 	Examples: []cli.Example{
 		{Line: "pcp chart kernel.all.load disk.dev.read", Text: "two charts of this host"},
 		{Line: "pcp chart 'disk.dev.read[sda]'", Text: "one disk"},
 		{Line: "pcp chart -a 20261121 -S @10:00 -T @11:00 kernel.all.cpu", Text: "an hour of an archive"},
 		{Line: "pcp chart -c Overview", Text: "a view of pmchart"},
 		{Line: "pcp chart -C -C -c ./view", Text: "check a view and its metrics"},
+		{Line: "pcp chart -a 20261121 -c CPU -o cpu.png", Text: "a picture of a view"},
 		{Line: "pcp chart -h www --no-open", Text: "serve the page of another host's collector, and print its address"},
 	},
 	SeeAlso: []string{"pcp help up", "pcp help record", "pcp help replay"},
@@ -48,8 +55,9 @@ started by "pcp up".`,
 		return []cli.Option{
 			cli.Heading("Options"),
 			cli.OptArchive,
+			cli.OptArchiveFolio,
 			cli.OptHost,
-			{Short: 'c', Long: "view", Arg: "FILE", Help: "show this view of pmchart, by its path or name"},
+			{Short: 'c', Long: "view", Arg: "FILE", Help: "show this view of pmchart, by its path or name; can be repeated"},
 			{Short: 'C', Long: "check", Help: "only check the view; given twice, also its metrics"},
 			cli.OptNameSpace,
 			{Short: 'v', Long: "visible", Arg: "N", Help: "show N samples [default five minutes of them]"},
@@ -62,6 +70,9 @@ started by "pcp up".`,
 			cli.OptTimeZone,
 			cli.OptHostZone,
 			cli.Heading("Page options"),
+			{Short: 'o', Long: "output", Arg: "FILE", Help: "write a picture to this file, and end"},
+			{Short: 'g', Long: "geometry", Arg: "WxH", Help: "size of the picture [default 1280 and the height of the page]"},
+			{Short: 'W', Long: "white", Help: "give the picture a white background, as it always has"},
 			{Long: "port", Arg: "N", Help: "serve at this TCP port, with -a or -h [default any]"},
 			{Long: "no-open", Help: "do not open the browser"},
 			cli.OptVersion,
@@ -69,14 +80,11 @@ started by "pcp up".`,
 			// Those of pmchart that a page cannot have: see unsupported.
 			{Short: 'f', Long: "font-family", Arg: "FAMILY"},
 			{Short: 'F', Long: "font-size", Arg: "POINT"},
-			{Short: 'g', Long: "geometry", Arg: "WxH"},
 			{Short: 'H', Long: "hostsfile", Arg: "PATH"},
 			{Short: 'K', Long: "spec-local", Arg: "SPEC"},
 			{Short: 'L', Long: "local-PMDA"},
-			{Short: 'o', Long: "output", Arg: "FILE"},
 			{Short: 'p', Long: "guiport", Arg: "PORT"},
 			{Short: 's', Long: "samples", Arg: "N"},
-			{Short: 'W', Long: "white"},
 		}
 	},
 	Run: run,
@@ -87,14 +95,11 @@ started by "pcp up".`,
 var unsupported = map[rune]string{
 	'f': "the browser chooses the font of the page",
 	'F': "the browser chooses the size of letters; it can be changed there",
-	'g': "the page has the size of the browser's window",
 	'H': "the page is that of one collector; name it with -h",
 	'K': "the page is that of a collector or of archives; start a collector with \"pcp up\"",
 	'L': "the page is that of a collector or of archives; start a collector with \"pcp up\"",
-	'o': "pictures are made by the browser that shows the page",
 	'p': "the page has its own time control",
 	's': "the page keeps the samples that it shows; -v sets their number",
-	'W': "pictures are made by the browser that shows the page",
 }
 
 // Limits.
@@ -111,7 +116,11 @@ type chart struct {
 	env *cli.Env
 	o   *source.Options
 
-	view    string // of pmchart
+	views   []string // of pmchart
+	output  string   // the file of a picture
+	width   int      // of the picture, 0 by default
+	height  int
+	white   bool
 	plots   []plot // of the view
 	check   int    // number of -C options
 	visible int    // samples, 0 by default
@@ -130,10 +139,19 @@ func (x *chart) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	}
 	switch opt.Long {
 	case "view":
-		if x.view != "" {
-			o.Usagef("one view can be shown, not %q and %q", x.view, arg)
+		x.views = append(x.views, arg)
+	case "output":
+		var err error
+		if x.output, err = pictureFile(arg); err != nil {
+			o.Usagef("%v", err)
 		}
-		x.view = arg
+	case "geometry":
+		var err error
+		if x.width, x.height, err = parseGeometry(arg); err != nil {
+			o.Usagef("%v", err)
+		}
+	case "white":
+		x.white = true
 	case "check":
 		x.check++
 	case "visible":
@@ -160,15 +178,32 @@ func run(ctx context.Context, env *cli.Env) int {
 	x := &chart{env: env, link: url.Values{}}
 	x.o = source.Parse(env, cli.ParseConfig{Own: x.own, Archives: true, HighRes: true})
 	o := x.o
+	if env.Classic() && len(o.Args) > 0 {
+		if o.FromArchive() {
+			o.Archives = append(o.Archives, o.Args...)
+		} else {
+			o.Hosts = append(o.Hosts, o.Args...)
+		}
+		o.Args = nil
+	}
+	if len(o.Hosts) > 1 {
+		o.Usagef("a page is that of one collector, not of %s", strings.Join(o.Hosts, " and "))
+	}
+	if x.output == "" && (x.width > 0 || x.white) {
+		o.Usagef("-g and -W are for the picture that -o makes; the page has the size of the browser's window")
+	}
+	if x.output != "" && x.served {
+		o.Usagef("-o makes a picture, and serves no page at a port")
+	}
 	for _, arg := range o.Args {
 		if _, _, ok := metric(arg); !ok {
 			o.Usagef("%q is not a metric: NAME or NAME[INSTANCE,...]", arg)
 		}
 	}
-	if len(o.Args) > 0 && x.view != "" {
+	if len(o.Args) > 0 && len(x.views) > 0 {
 		o.Usagef("a view and metrics cannot be shown at once")
 	}
-	if x.check > 0 && x.view == "" {
+	if x.check > 0 && len(x.views) == 0 {
 		o.Usagef("-C checks a view; name it with -c")
 	}
 	if o.FromArchive() && o.NameSpace != nil {
@@ -189,8 +224,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	if o.Interval > 0 {
 		x.link.Set("step", strconv.FormatFloat(o.Interval.Seconds(), 'f', -1, 64))
 	}
-	if x.view != "" {
-		if err := x.readView(); err != nil {
+	for _, name := range x.views {
+		if err := x.readView(name); err != nil {
 			return env.Fatalf("%v", err)
 		}
 	}
@@ -286,10 +321,10 @@ func ianaZone(name string) bool {
 	return err == nil && name != "Local"
 }
 
-// readView reads the view: a file, or a name in the directories where pmchart looks.
-func (x *chart) readView() error {
-	paths := []string{x.view}
-	if !strings.Contains(x.view, "/") {
+// readView adds a view: a file, or a name in the directories where pmchart looks.
+func (x *chart) readView(view string) error {
+	paths := []string{view}
+	if !strings.Contains(view, "/") {
 		conf := x.env.Config()
 		for _, dir := range []string{
 			filepath.Join(x.env.Getenv("HOME"), ".pcp", "kmchart"),
@@ -298,7 +333,7 @@ func (x *chart) readView() error {
 			filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "pmchart"),
 			filepath.Join(conf.Get("PCP_SYSCONF_DIR"), "pmchart"),
 		} {
-			paths = append(paths, filepath.Join(dir, x.view))
+			paths = append(paths, filepath.Join(dir, view))
 		}
 	}
 	for _, path := range paths {
@@ -319,17 +354,23 @@ func (x *chart) readView() error {
 		if l := strings.ToLower(string(b[:min(len(b), 8)])); !strings.HasPrefix(l, "#kmchart") && !strings.HasPrefix(l, "#pmchart") {
 			return fmt.Errorf("%s: the first line is not #kmchart, so this is no view of pmchart", path)
 		}
-		if len(b) > maxLink {
+		text, name := string(b), filepath.Base(path)
+		if before := x.link.Get("view"); before != "" {
+			text, name = strings.TrimRight(before, "\n")+"\n"+text, x.link.Get("name")+", "+name
+		}
+		if len(text) > maxLink {
 			return fmt.Errorf("%s: too long for an address; open it on the page, by \"From a file…\"", path)
 		}
-		if x.plots, err = parseView(path, string(b)); err != nil {
+		plots, err := parseView(path, string(b))
+		if err != nil {
 			return err
 		}
-		x.link.Set("view", string(b))
-		x.link.Set("name", filepath.Base(path))
+		x.plots = append(x.plots, plots...)
+		x.link.Set("view", text)
+		x.link.Set("name", name)
 		return nil
 	}
-	return fmt.Errorf("%s: there is no such view in %s", x.view, strings.Join(paths, ", "))
+	return fmt.Errorf("%s: there is no such view in %s", view, strings.Join(paths, ", "))
 }
 
 // look asks a source for all that options and arguments need of it.
@@ -381,7 +422,7 @@ func (x *chart) hash() string {
 	if len(x.metrics) > 0 {
 		x.link["chart"] = x.metrics
 	}
-	if len(x.metrics) > 0 || x.view != "" {
+	if len(x.metrics) > 0 || len(x.views) > 0 {
 		page = "charts"
 	}
 	if len(x.link) == 0 {
@@ -405,7 +446,7 @@ func (x *chart) collector(ctx context.Context) int {
 		if x.check > 1 {
 			return 0
 		}
-		return x.open(r.Page + "?token=" + r.Token + x.hash())
+		return x.open(ctx, r.Page+"?token="+r.Token+x.hash())
 	}
 	host := o.Host()
 	if host == "" {

@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -386,16 +387,18 @@ func TestErrors(t *testing.T) {
 		{"not a file", []string{"-c", home}},
 		{"no collector answers", []string{"-h", "unix:" + home + "/none"}},
 		{"none", []string{"-a", filepath.Join(home, "none")}},
-		{"-o (--output) of pmchart is not supported: pictures are made by the browser", []string{"-o", "x.png", "a"}},
-		{"-W (--white) of pmchart is not supported", []string{"--white", "a"}},
-		{"-g (--geometry) of pmchart is not supported", []string{"-g", "10x10"}},
+		{`-o makes files with the extensions png, jpg, jpeg, gif and pdf, not "x.tiff"`, []string{"-o", "x.tiff", "a"}},
+		{"-g and -W are for the picture that -o makes", []string{"--white", "a"}},
+		{"-g and -W are for the picture that -o makes", []string{"-g", "800x600", "a"}},
+		{`-g needs a size such as 800x600, from 100 to 8192, not "10x10"`, []string{"-g", "10x10"}},
+		{"-o makes a picture, and serves no page at a port", []string{"-o", "x", "--port", "0", "a"}},
+		{"too many hosts requested: b", []string{"-h", "a", "-h", "b", "c"}},
 		{"-L (--local-PMDA) of pmchart is not supported", []string{"-L"}},
 		{"-s (--samples) of pmchart is not supported: the page keeps the samples that it shows; -v sets their number", []string{"-s", "3"}},
 		{"-p (--guiport) of pmchart is not supported", []string{"-p", "3"}},
 		{"-f (--font-family) of pmchart is not supported", []string{"-f", "x"}},
 		{"-F (--font-size) of pmchart is not supported", []string{"-F", "8"}},
 		{"-C checks a view; name it with -c", []string{"-C", "a"}},
-		{`one view can be shown, not "a" and "b"`, []string{"-c", "a", "-c", "b"}},
 		{`-v needs a number of samples, 2 or more, not "1"`, []string{"-v", "1", "a"}},
 		{"-v 5: 5 seconds; a page shows from 10 seconds to 366 days", []string{"-v", "5", "a"}},
 		{"use of timezone from metric source requires a source", []string{"-z", "a"}},
@@ -404,5 +407,35 @@ func TestErrors(t *testing.T) {
 		if n != 1 || !strings.Contains(out+errs, c.want) {
 			t.Errorf("%v: %d %s%s, want %q", c.args, n, out, errs, c.want)
 		}
+	}
+}
+
+// TestNoBrowser makes a picture where there is no browser.
+func TestNoBrowser(t *testing.T) {
+	socket := collector(t)
+	dir := t.TempDir()
+	status, out, errs := call(t, map[string]string{"HOME": dir, "PATH": dir}, "-h", "unix:"+socket, "-o", filepath.Join(dir, "x.png"), "test.a")
+	if want := "neither is in $PATH, nor named by $BROWSER"; status != 1 || out != "" || !strings.Contains(errs, want) {
+		t.Errorf("%d %q %q, want %q", status, out, errs, want)
+	}
+}
+
+// TestSeveralViews shows two views at once.
+func TestSeveralViews(t *testing.T) {
+	socket := collector(t)
+	dir := t.TempDir()
+	views := []string{filepath.Join(dir, "one"), filepath.Join(dir, "two")}
+	for i, path := range views {
+		text := fmt.Sprintf("#kmchart\nversion 1\nchart title %d style plot\n\tplot metric test.a\n", i)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address, stop := start(t, map[string]string{"HOME": dir}, "-h", "unix:"+socket, "--no-open", "-c", views[0], "-c", views[1])
+	defer stop()
+	_, hash, _ := strings.Cut(address, "#/charts?")
+	q, err := url.ParseQuery(hash)
+	if err != nil || q.Get("name") != "one, two" || strings.Count(q.Get("view"), "chart title") != 2 {
+		t.Errorf("%s: %v, %v", address, q, err)
 	}
 }

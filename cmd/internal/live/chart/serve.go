@@ -63,8 +63,12 @@ func (x *chart) serve(ctx context.Context, src pageSource) int {
 	serving, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { done <- s.Run(serving) }()
-	status := x.open("http://" + ln.Addr().String() + "/?token=" + token + x.hash())
-	fmt.Fprintf(env.Stdout, "Serving %s until ctrl-C.\n", src)
+	status := x.open(serving, "http://"+ln.Addr().String()+"/?token="+token+x.hash())
+	if x.output != "" {
+		cancel()
+	} else {
+		fmt.Fprintf(env.Stdout, "Serving %s until ctrl-C.\n", src)
+	}
 	if env.FlushOut() != nil || status != 0 {
 		cancel()
 	}
@@ -74,9 +78,12 @@ func (x *chart) serve(ctx context.Context, src pageSource) int {
 	return status
 }
 
-// open prints an address and opens the browser there, if there is one.
-func (x *chart) open(address string) int {
+// open prints an address and opens the browser there, if there is one, or makes a picture.
+func (x *chart) open(ctx context.Context, address string) int {
 	env := x.env
+	if x.output != "" {
+		return x.picture(ctx, address)
+	}
 	fmt.Fprintln(env.Stdout, address)
 	if err := env.FlushOut(); err != nil {
 		return 1

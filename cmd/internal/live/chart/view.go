@@ -16,6 +16,7 @@ import (
 
 // A plot is a plot of a view.
 type plot struct {
+	view     string // its path
 	line     int
 	metric   string
 	optional bool
@@ -96,7 +97,7 @@ func parseView(path, text string) ([]plot, error) {
 			if charts == 0 {
 				r.failf("a plot before the first chart")
 			}
-			plots = append(plots, plot{n, r.plot(), key == "optional-plot"})
+			plots = append(plots, plot{path, n, r.plot(), key == "optional-plot"})
 		default:
 			r.failf("%q is unknown", key)
 		}
@@ -159,7 +160,7 @@ func (r *wordReader) plot() (name string) {
 func (x *chart) checkView(ctx context.Context, c *pmapi.Context) error {
 	for _, p := range x.plots {
 		bad := func(why error) error {
-			return fmt.Errorf("%s, line %d: %s: %s", x.view, p.line, p.metric, cli.ErrText(why))
+			return fmt.Errorf("%s, line %d: %s: %s", p.view, p.line, p.metric, cli.ErrText(why))
 		}
 		ids, err := c.LookupName(ctx, p.metric)
 		if err == nil && (len(ids) == 0 || ids[0] == pcp.PMIDNull) {
@@ -176,7 +177,7 @@ func (x *chart) checkView(ctx context.Context, c *pmapi.Context) error {
 			return bad(err)
 		}
 		if t := descs[0].Type; t > pcp.TypeDouble {
-			return fmt.Errorf("%s, line %d: %s: values of type %s cannot be drawn", x.view, p.line, p.metric, t)
+			return fmt.Errorf("%s, line %d: %s: values of type %s cannot be drawn", p.view, p.line, p.metric, t)
 		}
 	}
 	return nil

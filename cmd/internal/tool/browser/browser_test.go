@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -101,4 +103,24 @@ func TestWindow(t *testing.T) {
 	f(":0", "xdg-open DOOR", "xdg-open")
 	f(":0", "", "browse")
 	f("", "", "chromium")
+}
+
+// FuzzMessage reads what a browser may send.
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte("{}\x00{\"id\":1}\x00rest"))
+	f.Add(bytes.Repeat([]byte("x"), 10000))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		b := &driven{in: bufio.NewReaderSize(bytes.NewReader(text), 16)}
+		var got []byte
+		for {
+			m, err := b.message()
+			if err != nil {
+				break
+			}
+			got = append(append(got, m...), 0)
+		}
+		if end := bytes.LastIndexByte(text, 0) + 1; !bytes.Equal(got, text[:end]) {
+			t.Fatalf("%q: got %q", text, got)
+		}
+	})
 }

@@ -65,7 +65,7 @@ func foreignNames() map[string]foreignName {
 		"disk": {use: "pcp iostat"}, "disks": {use: "pcp iostat"}, "io": {use: "pcp iostat"}, "net": {use: "pcp netstat"}, "network": {use: "pcp netstat"},
 		"processes": {use: "pcp ps or pcp top"}, "process": {use: "pcp ps or pcp top"}, "load": {use: "pcp uptime"}, "sar": {use: "pcp atopsar, or pcp import sar for its files"},
 		"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
-		"pmchart": chart, "graph": chart, "graphs": chart, "plot": chart,
+		"graph": chart, "graphs": chart, "plot": chart,
 		"htop": screen, "btop": screen, "bpytop": screen, "glances": screen, "nmon": screen,
 		"collectl": {use: "pcp vmstat and pcp iostat"}, "sheet2pcp": {use: "pcp import csv, with the sheet saved as CSV"},
 		"watch": {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp top for all of it, pcp val for one metric"},
