@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,6 +81,8 @@ func (p *tab) brush(title string, from, to float64) {
 // most three clicks.
 func TestSpikes(t *testing.T) {
 	f := newFake(t)
+	var failing atomic.Bool
+	f.serveDiagnoses(&failing)
 	shared := open(t, f, "#/overview?window=3600", 1440, 1000)
 	for _, c := range []struct{ chart, column, file string }{{"Disk throughput", "(Read|Written)", "copy.toml"}, {"Processors", "CPU", "spin.toml"}, {"Memory", "Memory", "cache.toml"}} {
 		t.Run(c.chart, func(t *testing.T) {
@@ -112,10 +115,19 @@ func TestSpikes(t *testing.T) {
 	p.until(drawn)
 	p.brush("Disk throughput", 0.4, 0.5)
 	p.until("location.hash.includes('over=window') && /sort=(read|write)/.test(location.hash)")
+	p.do("scrollTo(0, 0)") // only what is seen is asked for
 	p.until("document.querySelector('[aria-label=\"Numbers of processes\"]').selectedOptions[0].textContent === 'mean of 6 min' && " + first + ".querySelector('th').title.endsWith('copy.toml')")
 	// 48 MB a second, or 1 MB read.
 	p.until("/^(45[.]8 MiB|977 KiB)/.test(" + first + ".children[[...document.querySelector('.activity thead tr').children].findIndex((x) => x.hasAttribute('aria-sort'))].textContent)")
 	p.shot("brushed")
+	// What changed there is asked of the server, for the part that was brushed.
+	p.do("document.querySelector('a.changed').click()")
+	p.until("location.hash.startsWith('#/diagnose') && document.querySelectorAll('.changes tbody tr').length === 1")
+	if w := p.number("window"); w < 300 || w > 420 || !f.asked(fmt.Sprintf("/diagnose?host=fake.example.com&start=%d", int(p.number("end")-w))) {
+		t.Errorf("the window is of %v s, and it was not asked for", w)
+	}
+	p.do("history.back()")
+	p.until(drawn + " && location.hash.includes('over=window')")
 	p.do("document.querySelector('a.busy').click()")
 	p.until("location.hash.startsWith('#/activity') && location.hash.includes('over=window') && " + first + ".querySelector('th').title.endsWith('copy.toml')")
 	p.selects("Numbers of processes", "end")

@@ -410,6 +410,11 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     if (l?.back) best = l.t.find((x, i) => x >= t && l.v[i] !== null) ?? t;
     return Math.min(best, t + Math.max(v.window / 20, 2 * v.step));
   };
+  // around is the part of the window in whose middle a time is.
+  const around = (t: number) => {
+    const window = Math.max(60, v.window / 10);
+    return { end: Math.min(to, t + window / 2), window };
+  };
   const choose = (e: KeyboardEvent) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[e.key];
@@ -512,6 +517,11 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
           <Goto class="button" to={{ ...lead.to, view: { ...v, live: false, end: sampleAt(pin), speed: 0 }, host: state.host, from: state.from, over: "" }} title={lead.what + ", at this time"}>
             Activity then
           </Goto>
+          {feed.hasRecorded && (
+            <Goto class="button" to={{ page: "diagnose", pid: 0, item: "", view: { ...v, ...around(pin), live: false, speed: 0 }, host: state.host, from: state.from }} title="What changed around this time, compared with before">
+              What changed
+            </Goto>
+          )}
           <button type="button" onClick={() => zoom({ live: false, end: Math.min(to, pin + v.window / 10), window: Math.max(10, v.window / 5), speed: 0 })}>
             Zoom in
           </button>

@@ -162,6 +162,11 @@ export function TimeBar(props: { unzoom: (() => void) | null }) {
             Activity then
           </Goto>
         )}
+        {!v.live && feed.hasRecorded && state.page !== "diagnose" && (
+          <Goto class="button changed" to={{ page: "diagnose", pid: 0, item: "" }} title="What changed in this part of time, compared with before (X)">
+            What changed
+          </Goto>
+        )}
         <time class="when" dateTime={end ? new Date(end * 1000).toISOString() : undefined}>
           {dated(end, v.zone)}
         </time>
