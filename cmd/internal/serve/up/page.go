@@ -34,6 +34,7 @@ import (
 	promstore "github.com/go-pcp/pcp/cmd/internal/prom/store"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/web"
+	"github.com/go-pcp/pcp/cmd/internal/web/dashboards"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmapi"
@@ -173,11 +174,12 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
-			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/diagnose": diagnoses, "/alerts": handler, "/": handler,
+			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/diagnose": diagnoses, "/alerts": handler, dashboards.Prefix: handler, "/": handler,
 		},
 		PageToken: p.token,
 		Private: map[string]http.Handler{
 			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": ownQuery, "/fleet/": ownHosts, "/diagnose": ownDiagnoses, "/alerts": http.HandlerFunc(set.serveAlerts),
+			dashboards.Prefix: dashboards.New(dashboards.Config{Dir: filepath.Join(set.dir, "dashboards"), Log: p.log}),
 		},
 		NoPCP: true, SameOrigin: true,
 		Log: p.log,

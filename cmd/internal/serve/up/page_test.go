@@ -241,4 +241,11 @@ func TestPageWithoutPort(t *testing.T) {
 			t.Errorf("%s with the token: %d %s", path, status, body)
 		}
 	}
+	// Only the user has dashboards.
+	if status, body := ask("dashboards", ""); status != 404 {
+		t.Errorf("dashboards: %d %s", status, body)
+	}
+	if status, body := ask("dashboards", p.token); status != 200 || !strings.Contains(body, `"dashboards":[]`) {
+		t.Errorf("dashboards with the token: %d %s", status, body)
+	}
 }

@@ -296,3 +296,55 @@ func TestHostileBoards(t *testing.T) {
 		t.Errorf("the page is %d pixels wide", w)
 	}
 }
+
+// TestServedBoards keeps a dashboard on the server: another browser has it too, and two changes at once are both kept.
+func TestServedBoards(t *testing.T) {
+	const token = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	f := private(t, token)
+	titles := func(p *tab, want string) {
+		t.Helper()
+		p.until(fmt.Sprintf("[...document.querySelectorAll('optgroup[label=Mine] option')].map((o) => o.textContent.replace('✓ ', '')).join() === %q", want))
+	}
+	title := func(p *tab, s string) {
+		t.Helper()
+		p.do(fmt.Sprintf("(() => { const i = document.querySelector('.title'); i.value = %q; i.dispatchEvent(new Event('input', {bubbles: true})); })()", s))
+	}
+	p := open(t, f, "?token="+token+"#/charts?chart=swap.used", 1280, 900)
+	p.until("document.querySelectorAll('.card').length === 1")
+	title(p, "Ours "+hostile)
+	p.selects("Where the dashboard is kept", "server")
+	p.until("document.querySelector('select[aria-label=\"Where the dashboard is kept\"]').value === 'server'")
+	titles(p, "Ours "+hostile)
+
+	q := open(t, f, "?token="+token+"#/charts", 1280, 900)
+	titles(q, "Ours "+hostile)
+	q.do("(() => { const s = document.querySelector('select[aria-label=\"Open a dashboard\"]'); s.value = [...s.options].find((o) => o.textContent.startsWith('Ours')).value; s.dispatchEvent(new Event('change', {bubbles: true})); })()")
+	q.until("document.querySelectorAll('.card').length === 1")
+	title(q, "Theirs")
+	saved := func(p *tab, want string) {
+		t.Helper()
+		p.until(fmt.Sprintf("(await (await fetch('dashboards', {headers: {'X-PCP-Page': localStorage.getItem('pcp.key')}})).json()).dashboards.map((d) => d.dashboard.title).join() === %q", want))
+	}
+	saved(q, "Theirs")
+	// The first browser does not know of the change yet.
+	title(p, "Mine")
+	titles(p, "Theirs,Mine (from this browser)")
+	p.until("document.querySelector('.title').value === 'Theirs'")
+	saved(p, "Theirs")
+	p.shot("both")
+	// It is there again after the page was closed, and is deleted for both.
+	p.run(chromedp.Navigate(f.URL + "/?again#/charts"))
+	p.until("document.querySelector('.title')?.value === 'Theirs' && document.querySelectorAll('[role=tab]').length === 2")
+	p.button("Delete")
+	titles(p, "Mine (from this browser)")
+	saved(p, "")
+	title(q, "Kept here")
+	titles(q, "Kept here")
+
+	// A browser without the token has only its own.
+	r := open(t, f, "#/charts?chart=swap.used", 1280, 900)
+	r.until("document.querySelectorAll('.card').length === 1")
+	if eval[bool](r, "!!document.querySelector('select[aria-label=\"Where the dashboard is kept\"]')") {
+		t.Error("a browser without the token can use the server's dashboards")
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/web"
+	"github.com/go-pcp/pcp/cmd/internal/web/dashboards"
 )
 
 // private serves the fake collector through pmproxy, with processes and control groups only for clients with
@@ -49,8 +50,8 @@ func private(t *testing.T, token string) *fake {
 	})
 	s, err := pmproxy.New(pmproxy.Config{
 		Listeners: []net.Listener{ln}, PageToken: token,
-		Handlers: map[string]http.Handler{"/pmapi": anybody, "/series/": http.HandlerFunc(f.series), "/alerts": page, "/": page},
-		Private: map[string]http.Handler{"/pmapi": own, "/alerts": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		Handlers: map[string]http.Handler{"/pmapi": anybody, "/series/": http.HandlerFunc(f.series), "/alerts": page, "/dashboards": page, "/": page},
+		Private: map[string]http.Handler{"/pmapi": own, "/dashboards": dashboards.New(dashboards.Config{Dir: t.TempDir()}), "/alerts": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			reply(w, 200, map[string]any{"success": true, "alerts": []any{map[string]any{
 				"rule": "disk " + hostile, "host": "fake.example.com", "instance": "sda", "value": "97.5", "first_value": "91", "limit": "> 0.9", "since": "2026-11-24T05:00:00Z", "expression": "disk.dev.avactive > 0.9",
 			}}})

@@ -38,8 +38,21 @@ export function takeToken(): string {
   return token;
 }
 
+let settle = () => {};
+
+// settled is done when it is known whether the server knows this browser.
+export const settled = new Promise<void>((done) => (settle = done));
+
 // enter shows a token to the server, if there is one, and asks whether this browser is known.
 export async function enter(base: string, token: string): Promise<void> {
+  try {
+    await show(base, token);
+  } finally {
+    settle();
+  }
+}
+
+async function show(base: string, token: string): Promise<void> {
   if (token) {
     try {
       const r = await fetch(base + "-/page", { method: "POST", headers: { Authorization: "Bearer " + token } });

@@ -10,7 +10,8 @@ import { labelText } from "./lines";
 import { Card, menu } from "./panels";
 import { isView, parseView } from "./pmchart";
 import { ask } from "./source";
-import { forget, openKept, openOther, shelf } from "./state";
+import { served } from "./served";
+import { follow, forget, moveBoard, openKept, openOther, shelf } from "./state";
 import { plain } from "./time";
 import { Typeahead } from "./typeahead";
 import { builtin } from "./views";
@@ -18,8 +19,26 @@ import { builtin } from "./views";
 const maxFile = 4 << 20;
 
 export function Charts() {
-  const { state, set, setDashboard, say } = useApp();
+  const { feed, state, set, setDashboard, say } = useApp();
   const d = state.dashboard;
+  // The server's dashboards are read when the page of charts is opened, and again when one comes back to it.
+  const [, again] = useState(0);
+  const latest = useRef(d);
+  latest.current = d;
+  useEffect(() => {
+    const leave = served.subscribe(() => {
+      const now = follow(latest.current);
+      if (now) set({ dashboard: now });
+      again((n) => n + 1);
+    });
+    const load = () => !document.hidden && void served.load(feed.live.base);
+    load();
+    addEventListener("visibilitychange", load);
+    return () => {
+      leave();
+      removeEventListener("visibilitychange", load);
+    };
+  }, [feed.live.base]);
   const { list: own, open: opened } = shelf();
   const other = (b: Dashboard) => {
     openOther(b);
@@ -77,7 +96,7 @@ export function Charts() {
         void open(e.dataTransfer?.files[0]);
       }}
     >
-      {own.length > 1 && <Tabs list={own.map((k) => ({ id: k.id, title: k.dashboard.title }))} open={opened} onOpen={show} />}
+      {own.length > 1 && <Tabs list={own.map((k) => ({ id: k.id, title: k.dashboard.title, served: k.id.startsWith("@") }))} open={opened} onOpen={show} />}
       <div class="tools">
         <h1 class="vh">{d.title || "Charts"}</h1>
         <div class="titled">
@@ -121,10 +140,15 @@ export function Charts() {
         <button
           type="button"
           disabled={!opened}
-          onClick={() => {
-            set({ dashboard: forget() });
-            say(`${d.title} is deleted`);
-          }}
+          onClick={() =>
+            forget().then(
+              (next) => {
+                set({ dashboard: next });
+                say(`${d.title} is deleted`);
+              },
+              (e) => setBad(`It is not deleted: ${e instanceof Error ? e.message : e}`),
+            )
+          }
         >
           Delete
         </button>
@@ -135,6 +159,32 @@ export function Charts() {
         <button type="button" id="save" disabled={!d.panels.length} onClick={() => save(fileName(d.title, "json"), "application/json", writeDashboard(d))}>
           Save to a file
         </button>
+        {served.available && (
+          <label class="select">
+            <span>Kept</span>
+            <select
+              aria-label="Where the dashboard is kept"
+              value={opened.startsWith("@") ? "server" : "browser"}
+              onChange={(e) => {
+                const to = e.currentTarget.value === "server";
+                moveBoard(d, to).then(
+                  () => {
+                    setBad("");
+                    say(to ? `The server keeps ${d.title}` : `This browser keeps ${d.title}`);
+                    again((n) => n + 1);
+                  },
+                  (e) => {
+                    setBad(`It is not moved: ${e instanceof Error ? e.message : e}`);
+                    again((n) => n + 1);
+                  },
+                );
+              }}
+            >
+              <option value="browser">in this browser</option>
+              <option value="server">on the server</option>
+            </select>
+          </label>
+        )}
         <button type="button" disabled={d.panels.length >= maxPanels} onClick={() => setDashboard({ ...d, panels: [...d.panels, { kind: "text", title: "Text", text: "" }] })}>
           Add a text
         </button>
@@ -147,9 +197,19 @@ export function Charts() {
       </div>
       {bad && (
         <div class="trouble" role="alert">
-          <strong>The file cannot be opened.</strong> <span>{bad}</span>
+          <strong>This cannot be done.</strong> <span>{bad}</span>
         </div>
       )}
+      {served.problem && (
+        <div class="trouble" role="alert">
+          <strong>The server has not got the last change.</strong> <span>{served.problem}. It is sent again.</span>
+        </div>
+      )}
+      {served.problems.map((s) => (
+        <p class="note" key={s}>
+          A dashboard on the server cannot be read: {plain(s)}
+        </p>
+      ))}
       {!!d.variables?.length && (
         <div class="variables" role="group" aria-label="Variables">
           {d.variables.map((v) => (
@@ -178,7 +238,7 @@ export function Charts() {
 }
 
 // Tabs are the dashboards that one has. Arrow keys move between them.
-function Tabs(props: { list: { id: string; title: string }[]; open: string; onOpen: (id: string) => void }) {
+function Tabs(props: { list: { id: string; title: string; served: boolean }[]; open: string; onOpen: (id: string) => void }) {
   const { list, open } = props;
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [open]);
@@ -197,6 +257,11 @@ function Tabs(props: { list: { id: string; title: string }[]; open: string; onOp
       {list.map((k, n) => (
         <button key={k.id} type="button" role="tab" aria-selected={k.id === open} tabIndex={k.id === current ? 0 : -1} title={plain(k.title)} onClick={() => props.onOpen(k.id)} onKeyDown={(e) => move(e, n)}>
           <span class="name">{plain(k.title) || "without a name"}</span>
+          {k.served && (
+            <span class="dim" title="On the server">
+              ⇅<span class="vh"> on the server</span>
+            </span>
+          )}
         </button>
       ))}
     </div>

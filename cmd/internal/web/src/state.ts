@@ -2,6 +2,7 @@
 
 import { parseView } from "./pmchart";
 import { parseMetric, readDashboard, writeDashboard, chartOf, type Dashboard } from "./dashboard";
+import { served } from "./served";
 
 export type Page = "overview" | "activity" | "diagnose" | "metrics" | "charts" | "fleet";
 const pages: Page[] = ["overview", "activity", "diagnose", "metrics", "charts", "fleet"];
@@ -208,6 +209,17 @@ export function keepSorting(table: string, s: Sorting): void {
   }
 }
 
+// Of two versions of a dashboard, that of this browser gets a name of its own. One that was removed elsewhere stays here.
+served.lost = (e, gone) => {
+  const s = readShelf();
+  const id = Date.now().toString(36) + Math.random().toString(36).slice(2, 6);
+  const title = gone ? e.dashboard.title : `${e.dashboard.title} (from this browser)`;
+  s.list = [...s.list, { id, dashboard: { ...e.dashboard, title } }].slice(-maxKept);
+  if (gone && mine === e.id) mine = id;
+  writeShelf(s);
+  served.problem = "";
+};
+
 const kept = "pcp.dashboards";
 const keptBefore = "pcp.dashboard"; // when there was one
 const maxKept = 100;
@@ -221,6 +233,7 @@ export interface Kept {
 interface Shelf {
   current: string; // the one that was open last
   list: Kept[];
+  copy?: Kept; // what is open, if the server keeps it
 }
 
 let mine = ""; // what is open here; "" if it is not kept
@@ -241,6 +254,7 @@ function readShelf(): Shelf {
       }
     }
     shelf.current = String(v?.current ?? "");
+    if (v?.copy) shelf.copy = { id: String(v.copy.id), dashboard: readDashboard(v.copy.dashboard) };
     const before = v ? null : localStorage.getItem(keptBefore);
     if (before) {
       const dashboard = readDashboard(JSON.parse(before));
@@ -254,7 +268,7 @@ function readShelf(): Shelf {
 
 function writeShelf(s: Shelf): void {
   try {
-    localStorage.setItem(kept, JSON.stringify({ ...s, current: mine }));
+    localStorage.setItem(kept, JSON.stringify({ ...s, copy: s.copy?.id === mine ? s.copy : undefined, current: mine }));
   } catch {
     // Storage may be full or forbidden; the link still has what is open.
   }
@@ -262,12 +276,17 @@ function writeShelf(s: Shelf): void {
 
 // shelf lists the dashboards of this browser, and says which one is open.
 export function shelf(): { list: Kept[]; open: string } {
-  return { list: readShelf().list, open: mine };
+  return { list: [...served.list, ...readShelf().list], open: mine };
 }
 
 // remember keeps what is open as it is now.
 export function remember(d: Dashboard): void {
   const s = readShelf();
+  if (mine.startsWith("@")) {
+    served.put(mine, d);
+    writeShelf({ ...s, copy: { id: mine, dashboard: d } });
+    return;
+  }
   const i = s.list.findIndex((e) => e.id === mine);
   if (i >= 0) s.list[i].dashboard = d;
   else {
@@ -280,7 +299,7 @@ export function remember(d: Dashboard): void {
 // remembered returns what was open last.
 export function remembered(): Dashboard {
   const s = readShelf();
-  const e = s.list.find((e) => e.id === s.current);
+  const e = s.list.find((e) => e.id === s.current) ?? (s.copy?.id === s.current ? s.copy : undefined);
   mine = e?.id ?? "";
   return e?.dashboard ?? empty;
 }
@@ -288,18 +307,19 @@ export function remembered(): Dashboard {
 // shown is told what a link shows: a change of it does not change another one that is kept.
 export function shown(d: Dashboard): void {
   const s = readShelf();
-  const now = s.list.find((e) => e.id === mine);
+  const list = [...s.list, ...served.list, ...(s.copy ? [s.copy] : [])];
+  const now = list.find((e) => e.id === mine);
   if (now && same(now.dashboard, d)) return;
-  mine = s.list.find((e) => same(e.dashboard, d))?.id ?? "";
+  mine = list.find((e) => same(e.dashboard, d))?.id ?? "";
 }
 
 // openKept opens a dashboard that is kept.
 export function openKept(id: string): Dashboard | null {
   const s = readShelf();
-  const e = s.list.find((e) => e.id === id);
+  const e = s.list.find((e) => e.id === id) ?? served.get(id);
   if (!e) return null;
   mine = id;
-  writeShelf(s);
+  writeShelf(id.startsWith("@") ? { ...s, copy: { id, dashboard: e.dashboard } } : s);
   return e.dashboard;
 }
 
@@ -310,11 +330,45 @@ export function openOther(d: Dashboard): void {
 }
 
 // forget removes what is open, and returns another one.
-export function forget(): Dashboard {
+export async function forget(): Promise<Dashboard> {
+  if (mine.startsWith("@")) await served.remove(mine);
   const s = readShelf();
   s.list = s.list.filter((e) => e.id !== mine);
-  const next = s.list[s.list.length - 1];
+  const next = s.list[s.list.length - 1] ?? served.list[served.list.length - 1];
   mine = next?.id ?? "";
   writeShelf(s);
   return next?.dashboard ?? empty;
+}
+
+// moveBoard has the server keep what is open, or the browser.
+export async function moveBoard(d: Dashboard, toServer: boolean): Promise<void> {
+  const before = mine;
+  if (toServer) {
+    const id = await served.add(d);
+    const s = readShelf();
+    s.list = s.list.filter((e) => e.id !== before);
+    mine = id;
+    writeShelf({ ...s, copy: { id, dashboard: d } });
+    return;
+  }
+  mine = "";
+  remember(d);
+  if (before.startsWith("@")) await served.remove(before);
+}
+
+// follow is called when the server's dashboards were read. It returns what is open, if that is another version now.
+export function follow(d: Dashboard): Dashboard | null {
+  if (!mine.startsWith("@")) return null;
+  const now = served.get(mine);
+  if (!now) {
+    if (served.available) {
+      // It was removed elsewhere; here it stays.
+      mine = "";
+      remember(d);
+    }
+    return null;
+  }
+  if (same(now.dashboard, d)) return null;
+  writeShelf({ ...readShelf(), copy: { id: mine, dashboard: now.dashboard } });
+  return now.dashboard;
 }
