@@ -157,6 +157,7 @@ func newFake(t *testing.T) *fake {
 	mux.Handle("/", page)
 	mux.HandleFunc("/pmapi/", f.pmapi)
 	mux.HandleFunc("/series/", f.series)
+	mux.HandleFunc("/api/v1/query_range", answerQuery)
 	mux.HandleFunc("/fleet/", func(w http.ResponseWriter, r *http.Request) {
 		if f.fleet == nil {
 			http.NotFound(w, r)
@@ -386,6 +387,25 @@ func processNames() []string {
 		list = append(list, fmt.Sprintf("%06d %s", p.pid, name))
 	}
 	return list
+}
+
+// answerQuery answers each query with two series, and one that has "bad" in it with an error.
+func answerQuery(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if strings.Contains(q.Get("query"), "bad") {
+		reply(w, 400, map[string]any{"status": "error", "errorType": "bad_data", "error": "parse error " + hostile})
+		return
+	}
+	start, end, step := seconds(q.Get("start"), 0), seconds(q.Get("end"), 0), seconds(q.Get("step"), 1)
+	var list []any
+	for k, name := range []string{"sda", hostile} {
+		var values []any
+		for t := start; t <= end && len(values) < 11000; t += step {
+			values = append(values, []any{t, fmt.Sprint(1000 * (k + 1))})
+		}
+		list = append(list, map[string]any{"metric": map[string]any{"__name__": "disk_dev_read", "instname": name}, "values": values})
+	}
+	reply(w, 200, map[string]any{"status": "success", "data": map[string]any{"resultType": "matrix", "result": list}})
 }
 
 func sid(s string) string {

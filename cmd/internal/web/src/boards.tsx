@@ -6,6 +6,7 @@ import { useApp, useFeedVersion } from "./context";
 import { format, maxPanels, parseMetric, readDashboard, variableKinds, variableName, writeDashboard, type Dashboard, type Panel, type Variable, type VariableKind } from "./dashboard";
 import { Dialog } from "./dialog";
 import { fileName, save } from "./export";
+import { isGrafana, parseGrafana } from "./grafana";
 import { labelText } from "./lines";
 import { Card, menu } from "./panels";
 import { isView, parseView } from "./pmchart";
@@ -17,9 +18,10 @@ import { Typeahead } from "./typeahead";
 import { builtin } from "./views";
 
 const maxFile = 4 << 20;
+const maxFiles = 50; // at once
 
 export function Charts() {
-  const { feed, state, set, setDashboard, say } = useApp();
+  const { feed, state, set, setView, setDashboard, say } = useApp();
   const d = state.dashboard;
   // The server's dashboards are read when the page of charts is opened, and again when one comes back to it.
   const [, again] = useState(0);
@@ -55,12 +57,21 @@ export function Charts() {
     [panels[i], panels[j]] = [panels[j], panels[i]];
     setDashboard({ ...d, panels });
   };
-  const open = async (f: File | undefined) => {
-    if (!f) return;
+  const [importing, setImporting] = useState<string[]>([]); // of several files, those that are bad
+  const open = async (files: Iterable<File> | undefined | null) => {
+    const problems: string[] = [];
+    for (const f of [...(files ?? [])].slice(0, maxFiles)) {
+      const why = await openOne(f);
+      if (why) problems.push(why);
+    }
+    setBad("");
+    setImporting(problems);
+  };
+  const openOne = async (f: File): Promise<string> => {
     try {
       if (f.size > maxFile) throw new Error(`${f.name} is longer than ${maxFile >> 20} MiB`);
       const text = await f.text();
-      let read: Dashboard;
+      let read: Dashboard[];
       if (isView(text)) read = parseView(text, f.name);
       else {
         let v: unknown;
@@ -69,13 +80,20 @@ export function Charts() {
         } catch {
           throw new Error(`${f.name} is neither a dashboard nor a view of pmchart`);
         }
-        read = readDashboard(v);
+        // What Grafana's files become is checked as any other.
+        read = [readDashboard(isGrafana(v) ? parseGrafana(v, f.name) : v)];
       }
-      other(read);
-      setBad("");
-      say(`${read.title} is open, ${read.panels.length} charts`);
+      const ids = read.map((b) => {
+        other(b);
+        return shelf().open;
+      });
+      if (read.length > 1) show(ids[0]);
+      const left = read.reduce((n, b) => n + (b.notes?.length ?? 0), 0);
+      say(`${read[0].title} is open, ${read.reduce((n, b) => n + b.panels.length, 0)} charts` + (left ? `; ${left} things are not imported` : ""));
+      if (read[0].window) setView({ window: read[0].window });
+      return "";
     } catch (e) {
-      setBad(e instanceof Error ? e.message : String(e));
+      return e instanceof Error ? e.message : String(e);
     }
   };
   const fresh = () => {
@@ -93,7 +111,7 @@ export function Charts() {
       onDragOver={(e) => e.preventDefault()}
       onDrop={(e) => {
         e.preventDefault();
-        void open(e.dataTransfer?.files[0]);
+        void open(e.dataTransfer?.files);
       }}
     >
       {own.length > 1 && <Tabs list={own.map((k) => ({ id: k.id, title: k.dashboard.title, served: k.id.startsWith("@") }))} open={opened} onOpen={show} />}
@@ -155,7 +173,7 @@ export function Charts() {
         <button type="button" onClick={() => file.current?.click()}>
           From a file…
         </button>
-        <input ref={file} type="file" id="file" class="vh" tabIndex={-1} aria-label="A dashboard or a view of pmchart" onChange={(e) => { void open(e.currentTarget.files?.[0]); e.currentTarget.value = ""; }} />
+        <input ref={file} type="file" id="file" class="vh" tabIndex={-1} multiple aria-label="A dashboard, of this page or of Grafana, or a view of pmchart" onChange={(e) => { void open([...(e.currentTarget.files ?? [])]); e.currentTarget.value = ""; }} />
         <button type="button" id="save" disabled={!d.panels.length} onClick={() => save(fileName(d.title, "json"), "application/json", writeDashboard(d))}>
           Save to a file
         </button>
@@ -200,6 +218,29 @@ export function Charts() {
           <strong>This cannot be done.</strong> <span>{bad}</span>
         </div>
       )}
+      {importing.length > 0 && (
+        <div class="trouble" role="alert">
+          <strong>{importing.length > 1 ? "Files cannot be opened." : "The file cannot be opened."}</strong>
+          {importing.map((s) => (
+            <span key={s}>{plain(s)}</span>
+          ))}
+        </div>
+      )}
+      {!!d.notes?.length && (
+        <details class="notes">
+          <summary>
+            {d.notes.length} {d.notes.length === 1 ? "thing was" : "things were"} not imported
+          </summary>
+          <ul>
+            {d.notes.map((s, i) => (
+              <li key={i}>{plain(s)}</li>
+            ))}
+          </ul>
+          <button type="button" onClick={() => setDashboard({ ...d, notes: undefined })}>
+            Forget them
+          </button>
+        </details>
+      )}
       {served.problem && (
         <div class="trouble" role="alert">
           <strong>The server has not got the last change.</strong> <span>{served.problem}. It is sent again.</span>
@@ -223,7 +264,7 @@ export function Charts() {
           <p>No charts yet.</p>
           <p>
             Type the name of a metric above, <kbd>/</kbd>, or <code>name[instance]</code>; pick some under Metrics; open one of the dashboards that come with the page, or a
-            file: one that was saved here, or a view of pmchart.
+            file: one that was saved here, one of Grafana, or a view of pmchart.
           </p>
         </div>
       ) : (

@@ -8,7 +8,7 @@ import type { ChartPanel } from "./dashboard";
 import { useApp, useFeedVersion } from "./context";
 import { csv, fileName, numbersOf, png, save, svg, type Picture } from "./export";
 import { leadOfMetrics } from "./list";
-import { align, draw, maxLines, peak, stack, statsOf, wantKey, wantPlots, type Drawing } from "./lines";
+import { align, draw, maxLines, peak, stack, statsOf, sourceOf, wantKey, wantPlots, type Drawing } from "./lines";
 import { colorsOf } from "./schemes";
 import type { State } from "./state";
 import { inks } from "./theme";
@@ -462,7 +462,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
         return;
       }
       if (as === "json") {
-        save(name("json"), "application/json", numbersOf({ title, host: feed.host, from, to }, shownLines.map((l) => ({ label: l.label, metric: panel.plots[Number(l.key.split(" ", 1)[0])]?.metric ?? "", instance: l.key.slice(l.key.indexOf(" ") + 1), kind: l.kind, t: l.all.t, v: l.all.v }))));
+        save(name("json"), "application/json", numbersOf({ title, host: feed.host, from, to }, shownLines.map((l) => ({ label: l.label, metric: sourceOf(panel.plots[Number(l.key.split(" ", 1)[0])]), instance: l.key.slice(l.key.indexOf(" ") + 1), kind: l.kind, t: l.all.t, v: l.all.v }))));
         return;
       }
       if (!u) return;

@@ -16,6 +16,8 @@ export interface Plot {
   raw?: boolean; // show a counter as it is
   per?: string; // divide by this metric, which has one value
   optional?: boolean; // say nothing if it is missing
+  promql?: string; // in place of a metric: a query of the server's PromQL; {{label}} in its legend is the value of a label
+  unit?: string; // of a query, as PCP writes units, "%" or "share"
   host?: string; // of another host than that of the page
   where?: Record<string, string[]>; // labels that an instance must have, each with one of these values
 }
@@ -135,6 +137,7 @@ const maxThresholds = 20;
 const maxColors = 100;
 export const maxNotes = 500;
 const maxText = 16 << 10;
+export const maxQuery = 8000; // characters of PromQL
 export const maxTop = 100;
 
 function text(v: unknown, what: string, optional = false, max = 4096): string | undefined {
@@ -169,8 +172,10 @@ function num(v: unknown, what: string): number | undefined {
 function plotOf(v: any, where: string): Plot {
   if (typeof v !== "object" || v === null) throw new Error(`${where} is not an object`);
   const p: Plot = { metric: text(v.metric, where + ".metric")! };
+  const promql = text(v.promql, where + ".promql", true, maxQuery);
+  if (promql !== undefined) p.promql = promql;
   if (v.instances !== undefined) p.instances = list(v.instances, where + ".instances", 4096).map((i, k) => text(i, `${where}.instances[${k}]`)!);
-  for (const k of ["match", "unmatch", "legend", "color", "per", "host"] as const) {
+  for (const k of ["match", "unmatch", "legend", "color", "per", "host", "unit"] as const) {
     const s = text(v[k], `${where}.${k}`, true);
     if (s !== undefined) p[k] = s;
   }

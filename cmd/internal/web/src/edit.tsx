@@ -3,9 +3,9 @@
 import { h, type ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useApp, useFeedVersion } from "./context";
-import { maxTop, parseMetric, reduced, styles, type ChartPanel, type ListPanel, type Plot, type PlotPanel, type Style, type TextPanel, type Threshold, type Variable } from "./dashboard";
+import { maxQuery, maxTop, parseMetric, reduced, styles, type ChartPanel, type ListPanel, type Plot, type PlotPanel, type Style, type TextPanel, type Threshold, type Variable } from "./dashboard";
 import { Dialog } from "./dialog";
-import { labelText, maxLines, wantKey, wantPlots } from "./lines";
+import { labelText, maxLines, sourceOf, wantKey, wantPlots } from "./lines";
 import { rampNames, schemeNames } from "./schemes";
 import { Typeahead } from "./typeahead";
 
@@ -150,6 +150,11 @@ export function Edit(props: { panel: PlotPanel; variables: Variable[]; onMove?: 
           <EditPlot key={n} plot={x} variables={props.variables} onChange={(y) => plots((l) => (y ? l.map((z, k) => (k === n ? y : z)) : l.filter((_, k) => k !== n)))} />
         ))}
       </ul>
+      <p>
+        <button type="button" onClick={() => plots((l) => [...l, { metric: "", promql: "" }])}>
+          Add a query (PromQL)
+        </button>
+      </p>
       <Typeahead label="Add a metric to this chart" placeholder="Add a metric" onPick={(s) => { const q = parseMetric(s); if (q) plots((l) => [...l, q]); return !!q; }} />
       <Buttons onMove={props.onMove} onCancel={() => props.onDone(null)} onDone={() => props.onDone(p)} />
     </Dialog>
@@ -228,21 +233,35 @@ function EditPlot(props: { plot: Plot; variables: Variable[]; onChange: (p: Plot
   return (
     <li>
       <div class="bar">
-        <strong class="name">{x.metric}</strong>
-        <label class="check">
-          <input type="checkbox" checked={!!x.raw} onChange={(e) => set({ raw: e.currentTarget.checked || undefined })} /> as it is, no rate
-        </label>
-        <button type="button" class="icon" aria-label={`Remove ${x.metric}`} onClick={() => props.onChange(null)}>
+        <strong class="name">{x.promql === undefined ? x.metric : "PromQL"}</strong>
+        {x.promql === undefined && (
+          <label class="check">
+            <input type="checkbox" checked={!!x.raw} onChange={(e) => set({ raw: e.currentTarget.checked || undefined })} /> as it is, no rate
+          </label>
+        )}
+        <button type="button" class="icon" aria-label={`Remove ${sourceOf(x)}`} onClick={() => props.onChange(null)}>
           ✕
         </button>
       </div>
       <div class="fields">
         <label class="field">
-          Legend <input placeholder="%i instance, %m metric" maxLength={4000} value={x.legend ?? ""} onInput={(e) => set({ legend: e.currentTarget.value || undefined })} />
+          Legend <input placeholder={x.promql === undefined ? "%i instance, %m metric" : "{{label}}"} maxLength={4000} value={x.legend ?? ""} onInput={(e) => set({ legend: e.currentTarget.value || undefined })} />
         </label>
+        {x.promql !== undefined && (
+          <label class="field">
+            Query <input maxLength={maxQuery} spellcheck={false} value={x.promql} onChange={(e) => set({ promql: e.currentTarget.value })} />
+          </label>
+        )}
+        {x.promql !== undefined && (
+          <label class="field">
+            Unit <input placeholder="byte / sec, sec, %" maxLength={60} value={x.unit ?? ""} onChange={(e) => set({ unit: e.currentTarget.value.trim() || undefined })} />
+          </label>
+        )}
+        {x.promql === undefined && (
         <label class="field">
           Host <input placeholder="that of the page" maxLength={4000} list="hostvars" value={x.host ?? ""} onChange={(e) => set({ host: e.currentTarget.value.trim() || undefined })} />
         </label>
+        )}
         {instanceVars.length > 0 && (
           <Select label="Instances" value={by} of={[["", "as below"], ...instanceVars.map((v): [string, string] => ["$" + v.name, "$" + v.name])]} onPick={(s) => set({ instances: s ? [s] : undefined })} />
         )}

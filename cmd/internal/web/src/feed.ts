@@ -2,6 +2,7 @@
 // again and again, and the archives for the time before.
 
 import { ask, LiveSource, RecordedSource, Refused, type Meta, type Only, type Span, type Table } from "./source";
+import { Queries } from "./promql";
 import { plain } from "./time";
 import { append, join } from "./values";
 import type { View } from "./state";
@@ -262,6 +263,8 @@ export class Feed {
     for (const b of this.branches) b.setView(v);
     for (const o of this.others.values()) o.setView(v);
   }
+
+  readonly queries = new Queries(() => this.live.base, () => this.view, () => this.changed());
 
   private others = new Map<string, Feed>();
 

@@ -4,9 +4,10 @@ import { h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Exporter } from "./chart";
 import { useApp, useFeedVersion } from "./context";
-import type { HeatPanel, TablePanel, TextPanel, ValuePanel } from "./dashboard";
+import type { HeatPanel, Plot, TablePanel, TextPanel, ValuePanel } from "./dashboard";
 import { csv, fileName, numbersOf, save, unitOf, type Series } from "./export";
-import { chosenOf, draw, legend, peak, statsOf, wantKey, wantPlots, type Drawing, type Drawn } from "./lines";
+import { chosenOf, draw, legend, peak, sourceOf, statsOf, wantKey, wantPlots, type Drawing, type Drawn } from "./lines";
+import { queryKind, queryLegend } from "./promql";
 import { rampOf } from "./schemes";
 import { fit, sheetPNG, sheetSVG, type Shape, type Sheet } from "./shapes";
 import { inks } from "./theme";
@@ -40,8 +41,8 @@ function reason(d: Drawing, n: number, loading: boolean, live: boolean): string 
   return live ? "No values." : "Nothing was recorded of this at this time.";
 }
 
-function seriesOf(lines: Drawn[], panel: { plots: { metric: string }[] }): Series[] {
-  return lines.map((l) => ({ label: l.label, metric: panel.plots[Number(l.key.split(" ", 1)[0])]?.metric ?? "", instance: l.key.slice(l.key.indexOf(" ") + 1), kind: l.kind, t: l.all.t, v: l.all.v }));
+function seriesOf(lines: Drawn[], panel: { plots: Plot[] }): Series[] {
+  return lines.map((l) => ({ label: l.label, metric: sourceOf(panel.plots[Number(l.key.split(" ", 1)[0])]), instance: l.key.slice(l.key.indexOf(" ") + 1), kind: l.kind, t: l.all.t, v: l.all.v }));
 }
 
 function nameOf(host: string, title: string, to: number, ext: string): string {
@@ -356,6 +357,21 @@ export function DataTable(props: Props<TablePanel>) {
   const lost: string[] = [];
   const hosts = new Set(panel.plots.map((p) => p.host ?? "")).size > 1;
   panel.plots.forEach((p, k) => {
+    if (p.promql !== undefined) {
+      const a = feed.queries.get(p.promql, from, to);
+      const kind = queryKind(p.unit);
+      kinds[k] = kind;
+      if (a.error) lost.push(`${plain(p.promql.slice(0, 200))}: ${plain(a.error)}`);
+      for (const s of a.series) {
+        const name = plain(queryLegend({ ...p, legend: undefined }, s.labels, false));
+        const last = s.v[s.v.length - 1];
+        if (to - s.t[s.t.length - 1] > 2 * a.step + 5) continue;
+        let r = rows.get(name);
+        if (!r) rows.set(name, (r = { key: name, name, cells: panel.plots.map(() => null) }));
+        r.cells[k] = last * kind.unit.factor;
+      }
+      return;
+    }
     const f = feed.of(p.host);
     const m = f?.metas.get(p.metric);
     if (!f || !m) {
@@ -385,7 +401,7 @@ export function DataTable(props: Props<TablePanel>) {
       lost.push(e instanceof Error ? e.message : String(e));
     }
   });
-  const heads = panel.plots.map((p) => plain(p.legend && !/%/.test(p.legend) ? p.legend : legend({ ...p, legend: p.legend?.replace(/\s*%[iI]\s*/g, "") || undefined, host: undefined }, "", feed.host, false)));
+  const heads = panel.plots.map((p) => plain(p.promql !== undefined ? (p.legend && !/\{\{/.test(p.legend) ? p.legend : p.promql.slice(0, 60)) : p.legend && !/%/.test(p.legend) ? p.legend : legend({ ...p, legend: p.legend?.replace(/\s*%[iI]\s*/g, "") || undefined, host: undefined }, "", feed.host, false)));
   const sorted = [...rows.values()].sort((a, b) => {
     const way = sort.up ? 1 : -1;
     if (sort.by < 0) return way * (a.name < b.name ? -1 : 1);
@@ -423,7 +439,7 @@ export function DataTable(props: Props<TablePanel>) {
         (ext) => nameOf(feed.host, panel.title, to, ext),
         sheet,
         () => [["name", ...heads.map((s, k) => s + unit(k))], ...sorted.map((r) => [r.name, ...r.cells])],
-        () => JSON.stringify({ format: "go-pcp table 1", title: panel.title, host: feed.host, from: Number.isFinite(from) ? new Date(from * 1000).toISOString() : null, time: Number.isFinite(to) ? new Date(to * 1000).toISOString() : null, columns: panel.plots.map((p, k) => ({ title: heads[k], metric: p.metric, unit: kinds[k] ? unitOf(kinds[k]!) : "" })), rows: sorted.map((r) => ({ name: r.name, values: r.cells })) }) + "\n",
+        () => JSON.stringify({ format: "go-pcp table 1", title: panel.title, host: feed.host, from: Number.isFinite(from) ? new Date(from * 1000).toISOString() : null, time: Number.isFinite(to) ? new Date(to * 1000).toISOString() : null, columns: panel.plots.map((p, k) => ({ title: heads[k], metric: sourceOf(p), unit: kinds[k] ? unitOf(kinds[k]!) : "" })), rows: sorted.map((r) => ({ name: r.name, values: r.cells })) }) + "\n",
       );
     };
   }

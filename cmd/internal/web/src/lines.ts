@@ -3,7 +3,8 @@
 import type { PlotPanel, Plot } from "./dashboard";
 import type { Feed } from "./feed";
 import { compile } from "./pattern";
-import type { Cell, Meta } from "./source";
+import { queryKind, queryLegend } from "./promql";
+import type { Meta } from "./source";
 import { plain } from "./time";
 import { sameKind } from "./units";
 import { kindOf, lastOf, lineOf, peakOf, thin, usual, valueAt, type Kind, type Line } from "./values";
@@ -52,6 +53,7 @@ function distance(t: number[], a: number, b: number): number {
 export function wantPlots(feed: Feed, plots: Plot[], history: boolean): () => void {
   const by = new Map<Feed, Set<string>>();
   for (const p of plots) {
+    if (p.promql !== undefined) continue; // it is asked for as it is drawn
     const f = feed.of(p.host);
     if (!f) continue;
     let names = by.get(f);
@@ -63,9 +65,14 @@ export function wantPlots(feed: Feed, plots: Plot[], history: boolean): () => vo
   return () => leave.forEach((f) => f());
 }
 
+// sourceOf is the metric or the query of a plot.
+export function sourceOf(p: Plot | undefined): string {
+  return p?.promql ?? p?.metric ?? "";
+}
+
 // wantKey changes when wantPlots has to be called again.
 export function wantKey(plots: Plot[]): string {
-  return plots.map((p) => `${p.host ?? ""} ${p.metric} ${p.per ?? ""}`).join("\n");
+  return plots.map((p) => `${p.promql ?? ""} ${p.host ?? ""} ${p.metric} ${p.per ?? ""}`).join("\n");
 }
 
 // legend writes what stands for an instance of a plot: %i %I, %m %M, %h %H.
@@ -124,6 +131,10 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
   const lose = (why: string) => !d.lost.includes(why) && d.lost.push(why);
   for (let n = 0; n < c.plots.length; n++) {
     const p = c.plots[n];
+    if (p.promql !== undefined) {
+      drawQuery(d, p, n, page, from, to, single, lose);
+      continue;
+    }
     const feed = page.of(p.host);
     if (!feed) {
       lose("there are too many hosts");
@@ -228,6 +239,44 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
     d.lines = d.lines.filter((l) => largest.has(l));
   }
   return d;
+}
+
+// axisOf returns the axis of a unit, or -1 if both have others.
+function axisOf(d: Drawing, kind: Kind): number {
+  const axis = d.kinds.findIndex((k) => sameKind(k.unit, kind.unit) && k.utilization === kind.utilization);
+  return axis >= 0 ? axis : d.kinds.length < 2 ? d.kinds.push(kind) - 1 : -1;
+}
+
+// drawQuery adds the lines of a query.
+function drawQuery(d: Drawing, p: Plot, n: number, page: Feed, from: number, to: number, single: boolean, lose: (why: string) => void): void {
+  const a = page.queries.get(p.promql!, from, to);
+  if (a.error) lose(`${plain(p.promql!.slice(0, 200))}: ${plain(a.error)}`);
+  if (a.waiting) d.waiting = true;
+  if (!a.series.length) return;
+  const kind = queryKind(p.unit);
+  const axis = axisOf(d, kind);
+  if (axis < 0) {
+    d.other.push(p.promql!);
+    return;
+  }
+  for (const s of a.series) {
+    const all: Line = { t: [], v: [], d: [], back: false };
+    for (let i = 0; i < s.t.length; i++) {
+      if (s.t[i] < from || s.t[i] > to) continue;
+      const k = all.t.length;
+      if (k && s.t[i] - all.t[k - 1] > 1.5 * a.step) {
+        all.t.push((s.t[i] + all.t[k - 1]) / 2);
+        all.v.push(null);
+        all.d.push(0);
+      }
+      all.t.push(s.t[i]);
+      all.v.push(s.v[i] * kind.unit.factor);
+      all.d.push(a.step);
+    }
+    if (!all.t.length) continue;
+    const label = queryLegend(p, s.labels, single && a.series.length === 1);
+    d.lines.push({ ...all, all, upper: null, key: `${n} ${JSON.stringify(s.labels)}`, label: plain(label), color: p.color, axis: axis as 0 | 1, kind, last: lastOf(all) });
+  }
 }
 
 export function peak(l: Line): number {

@@ -18,7 +18,7 @@ export function Card(props: { panel: Panel; own: boolean; fixed?: boolean; of?: 
   const title = p.title.replace(/%[hH]/g, feed.host);
   const exporter = useRef<Exporter | null>(null);
   return (
-    <section class={"card" + (large ? " large" : "")} aria-label={title}>
+    <section class={"card" + (large || (p.kind === "text" && !p.text.trim()) ? " large" : "")} aria-label={title}>
       <header>
         <h2>{title}</h2>
         {p.kind !== "list" && p.kind !== "text" && (

@@ -73,7 +73,7 @@ export async function ask(path: string, params: Record<string, string | undefine
     throw new Refused(r.status, r.ok ? "the answer is not JSON" : `${r.status} ${r.statusText}`);
   }
   if (!r.ok || (body && body.success === false && body.message)) {
-    throw new Refused(r.status, String(body?.message ?? `${r.status} ${r.statusText}`));
+    throw new Refused(r.status, String(body?.message ?? body?.error ?? `${r.status} ${r.statusText}`));
   }
   return body;
 }

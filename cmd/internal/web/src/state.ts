@@ -1,6 +1,6 @@
 // What one sees, and the link that reproduces it.
 
-import { parseView } from "./pmchart";
+import { joined, parseView } from "./pmchart";
 import { parseMetric, readDashboard, writeDashboard, chartOf, type Dashboard } from "./dashboard";
 import { served } from "./served";
 
@@ -118,7 +118,7 @@ export function readLink(hash: string, s: State): State {
   const d = q.get("d");
   if (d) {
     try {
-      dashboard = readDashboard(JSON.parse(d));
+      dashboard = withNotes(readDashboard(JSON.parse(d)));
     } catch {
       // A broken link shows what was there.
     }
@@ -126,7 +126,8 @@ export function readLink(hash: string, s: State): State {
   const shown = q.get("view"); // of pmchart
   if (shown) {
     try {
-      dashboard = parseView(shown, q.get("name") ?? "View");
+      const name = q.get("name") ?? "View";
+      dashboard = joined(parseView(shown, name), name);
     } catch {
       // as above
     }
@@ -168,7 +169,7 @@ export function link(s: State): string {
     if (s.search) add("search", s.search);
     if (s.metric) add("metric", s.metric);
   }
-  if (s.page === "charts" && s.dashboard.panels.length) add("d", JSON.stringify(s.dashboard));
+  if (s.page === "charts" && s.dashboard.panels.length) add("d", JSON.stringify({ ...s.dashboard, notes: undefined }));
   return "#/" + s.page + (q.length ? "?" + q.join("&") : "");
 }
 
@@ -239,7 +240,7 @@ interface Shelf {
 let mine = ""; // what is open here; "" if it is not kept
 
 function same(a: Dashboard, b: Dashboard): boolean {
-  return writeDashboard(a) === writeDashboard(b);
+  return writeDashboard({ ...a, notes: undefined }) === writeDashboard({ ...b, notes: undefined });
 }
 
 function readShelf(): Shelf {
@@ -277,6 +278,12 @@ function writeShelf(s: Shelf): void {
 // shelf lists the dashboards of this browser, and says which one is open.
 export function shelf(): { list: Kept[]; open: string } {
   return { list: [...served.list, ...readShelf().list], open: mine };
+}
+
+// withNotes returns a dashboard of a link, which has no notes, as it is kept.
+function withNotes(d: Dashboard): Dashboard {
+  const s = readShelf();
+  return [...s.list, ...served.list, ...(s.copy ? [s.copy] : [])].find((e) => e.dashboard.notes && same(e.dashboard, d))?.dashboard ?? d;
 }
 
 // remember keeps what is open as it is now.

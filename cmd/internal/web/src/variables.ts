@@ -29,6 +29,12 @@ function quoted(values: string[]): string {
   return values.length ? `(?:${values.map((x) => x.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|")})` : ".*";
 }
 
+// inQuery writes values into a text of a query: one as it is, several as a regular expression.
+function inQuery(values: string[]): string {
+  const text = values.length === 1 ? values[0] : values.length ? `(${values.map((x) => x.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})` : ".*";
+  return text.replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n");
+}
+
 function spoken(values: string[]): string {
   return values.length ? values.join(", ") : "all";
 }
@@ -62,6 +68,7 @@ function fillPlot(p: Plot, by: Map<string, Variable>): Plot[] {
   return list.map((q) => {
     const out: Plot = { ...q };
     if (q.legend !== undefined) out.legend = fill(q.legend, by, spoken);
+    if (q.promql !== undefined) out.promql = fill(q.promql, by, inQuery);
     if (q.match !== undefined) out.match = fill(q.match, by, quoted);
     if (q.unmatch !== undefined) out.unmatch = fill(q.unmatch, by, quoted);
     if (q.instances) {
