@@ -33,7 +33,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
 )
 
-// A fault is what is staged, with what is expected.
+// A fault is a condition to stage, with the expected findings.
 type fault struct {
 	name string
 	held bool

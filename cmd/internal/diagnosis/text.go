@@ -16,7 +16,7 @@ type Text struct {
 	Commands  Commands
 }
 
-// Head writes what was diagnosed.
+// Head writes the host, the time and the number of samples.
 func (t *Text) Head() {
 	d := t.Diagnosis
 	fmt.Fprintf(t.W, "Host %s, from %s to %s, %s every %s.\n", Plain(d.Host), t.date(d.Start), t.Time(d.End), count(d.Samples, "sample"), Interval(d.Interval))

@@ -25,7 +25,7 @@ func TestValkeyDescriptors(t *testing.T) {
 	servicetest.Facts(t, newValkey(t, Config{}), "testdata/valkey.txt")
 }
 
-// TestValkeyServer reads a server, which may be a Redis: its fields have the same names but for the version.
+// TestValkeyServer reads a server, which may be a Redis: its fields have the same names except for the version.
 func TestValkeyServer(t *testing.T) {
 	s := start(t)
 	cli := func(args ...string) string {

@@ -27,7 +27,7 @@ func valkeyMetrics(d *valkeyIndoms) []service.Metric {
 		{Name: "valkey.server.io_threads_active", Cluster: 0, Item: 12, Type: pcp.TypeU32, Sem: instant, Key: "io_threads_active", Help: "Whether threads for input and output are active"},
 		{Name: "valkey.clients.connected", Cluster: 1, Item: 0, Type: pcp.TypeU32, Sem: instant, Key: "connected_clients", Help: "Connected clients, without replicas"},
 		{Name: "valkey.clients.blocked", Cluster: 1, Item: 1, Type: pcp.TypeU32, Sem: instant, Key: "blocked_clients", Help: "Clients that wait in a blocking command"},
-		{Name: "valkey.clients.tracking", Cluster: 1, Item: 2, Type: pcp.TypeU32, Sem: instant, Key: "tracking_clients", Help: "Clients that are told of changes of their keys"},
+		{Name: "valkey.clients.tracking", Cluster: 1, Item: 2, Type: pcp.TypeU32, Sem: instant, Key: "tracking_clients", Help: "Clients that track changes of their keys"},
 		{Name: "valkey.clients.pubsub", Cluster: 1, Item: 3, Type: pcp.TypeU32, Sem: instant, Key: "pubsub_clients", Help: "Clients that subscribe to channels"},
 		{Name: "valkey.clients.maxclients", Cluster: 1, Item: 4, Type: pcp.TypeU32, Sem: discrete, Key: "maxclients", Help: "Limit of clients"},
 		{Name: "valkey.clients.cluster_connections", Cluster: 1, Item: 5, Type: pcp.TypeU32, Sem: instant, Key: "cluster_connections", Help: "Connections of the bus of the cluster, approximately"},

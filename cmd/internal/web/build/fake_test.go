@@ -389,7 +389,7 @@ func processNames() []string {
 	return list
 }
 
-// answerQuery answers each query with two series, and one that has "bad" in it with an error.
+// answerQuery answers each query with two series, and a query with "bad" in it with an error.
 func answerQuery(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if strings.Contains(q.Get("query"), "bad") {

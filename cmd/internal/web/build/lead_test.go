@@ -115,7 +115,7 @@ func TestSpikes(t *testing.T) {
 	p.until(drawn)
 	p.brush("Disk throughput", 0.4, 0.5)
 	p.until("location.hash.includes('over=window') && /sort=(read|write)/.test(location.hash)")
-	p.do("scrollTo(0, 0)") // only what is seen is asked for
+	p.do("scrollTo(0, 0)") // panels outside of the window are not requested
 	p.until("document.querySelector('[aria-label=\"Numbers of processes\"]').selectedOptions[0].textContent === 'mean of 6 min' && " + first + ".querySelector('th').title.endsWith('copy.toml')")
 	// 48 MB a second, or 1 MB read.
 	p.until("/^(45[.]8 MiB|977 KiB)/.test(" + first + ".children[[...document.querySelector('.activity thead tr').children].findIndex((x) => x.hasAttribute('aria-sort'))].textContent)")
