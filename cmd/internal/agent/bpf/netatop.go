@@ -1,17 +1,10 @@
 package bpf
 
 import (
-	"errors"
-	"strconv"
-	"syscall"
-
 	"github.com/cilium/ebpf/asm"
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda/column"
 )
-
-// maxNetProcesses is how many processes have counts of their network traffic.
-const maxNetProcesses = 4096
 
 // Columns of netatop, which are the items of its metrics: those of UDP are netUDP on, and those of packets come before those of bytes.
 const (
@@ -46,39 +39,8 @@ func netatop(Config) *module {
 			Help: what + " that a process has " + verb + " by " + protocol, Long: long,
 		})
 	}
-	blocks := column.NewBlocks(metrics, column.Layout{Cols: numNet, Lists: true, InDom: &column.InDom{
-		Serial: clusterNetatop, Help: "Processes that use the network, by their numbers",
-		Long: "There are 4096 processes at most; if there are more, those that used the network longest ago make room. The counts of a process that has ended are there once more.",
-	}})
-	m.read = func(o *object) error {
-		b := blocks[0]
-		b.Clear()
-		if o == nil {
-			return nil
-		}
-		rows := make(map[uint32]int)
-		var ended [][2]uint32
-		table := o.maps["bytes"]
-		err := each(table, func(key [2]uint32, n uint64) {
-			pid, item := key[0], key[1]
-			if item >= numNet {
-				return
-			}
-			row, ok := rows[pid]
-			if !ok {
-				row = b.AddNamed(int32(pid), strconv.FormatUint(uint64(pid), 10))
-				rows[pid] = row
-			}
-			b.Set(row, int(item), n)
-			if errors.Is(syscall.Kill(int(pid), 0), syscall.ESRCH) {
-				ended = append(ended, key)
-			}
-		})
-		for _, key := range ended {
-			_ = table.Delete(key)
-		}
-		return err
-	}
+	blocks := column.NewBlocks(metrics, column.Layout{Cols: numNet, Lists: true, InDom: processInDom(clusterNetatop, "use the network")})
+	m.read = func(o *object) error { return readProcesses(o, "bytes", blocks[0]) }
 	m.family = column.Family{Name: m.name, Metrics: metrics, Sources: []*column.Source{{Name: "eBPF at sock_send_length and sock_recv_length", Blocks: blocks, Restricted: true}}}
 	return m
 }
@@ -88,7 +50,7 @@ func writeNetatop(k *kernel, o *object) error {
 	if err != nil {
 		return err
 	}
-	o.counts("bytes", 8, numNet*maxNetProcesses)
+	o.counts("bytes", 8, numNet*maxProcessCounts)
 	for way, tracepoint := range map[int32]string{netSend: "sock_send_length", netRecv: "sock_recv_length"} {
 		c := new(code)
 		c.arg(asm.R6, asm.R1, 0)

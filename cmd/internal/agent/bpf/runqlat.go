@@ -17,6 +17,9 @@ const (
 	clusterTCPConnLat = 11
 	clusterNetatop    = 14
 	clusterSoftirqs   = 20 // and those below are not upstream's
+	clusterOffCPU     = 21
+	clusterReclaim    = 22
+	clusterSyscalls   = 23
 	clusterControl    = 1100
 )
 

@@ -22,56 +22,24 @@ func softirqs(Config) *module {
 		return column.Metric{Name: "bpf.softirq." + name, Cluster: own(clusterSoftirqs), Item: item, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: units, From: from, Col: col, Help: help, Long: long}
 	}
 	metrics := []column.Metric{
-		metric(0, 0, 0, "count", count(), "Number of soft interrupts", "By kind. /proc/softirqs counts the same."),
-		metric(1, 0, 1, "time", nanoseconds(), "Time that soft interrupts have run", "By kind, the sum over all processors."),
+		metric(0, 0, kindCount, "count", count(), "Number of soft interrupts", "By kind. /proc/softirqs counts the same."),
+		metric(1, 0, kindTime, "time", nanoseconds(), "Time that soft interrupts have run", "By kind, the sum over all processors."),
 		metric(2, 1, 0, "latency", count(), "Number of soft interrupts, by range of nanoseconds that they ran", "By kind and range."),
 	}
 	blocks := column.NewBlocks(
 		metrics,
-		column.Layout{Cols: 2, Lists: true, InDom: &column.InDom{Serial: own(clusterSoftirqs), Help: "Kinds of soft interrupts", Long: "The names are those in /proc/softirqs."}},
+		column.Layout{Cols: numKindColumns, Lists: true, InDom: &column.InDom{Serial: own(clusterSoftirqs), Help: "Kinds of soft interrupts", Long: "The names are those in /proc/softirqs."}},
 		column.Layout{Cols: 1, Lists: true, InDom: &column.InDom{Serial: own(clusterSoftirqs) + 200, Help: "Kinds of soft interrupts, with ranges of nanoseconds", Long: "A kind and a range, as in NET_RX::1024-2047."}},
 	)
-	ranges := &pairs{block: blocks[1]}
 	names := softirqNames()
-	m.read = func(o *object) error {
-		list := blocks[0]
-		list.Clear()
-		ranges.begin()
-		for i, name := range names {
-			list.AddNamed(int32(i), name)
-		}
-		if o == nil {
-			return nil
-		}
-		var sums [numSoftirqs][sumSlot + 1]uint64
-		for kind := range names {
-			var perCPU [][sumSlot + 1]uint64
-			if err := o.maps["hist"].Lookup(uint32(kind), &perCPU); err != nil {
-				return err
-			}
-			for _, counts := range perCPU {
-				for i, n := range counts {
-					sums[kind][i] += n
-				}
-			}
-			var n uint64
-			for slot, some := range sums[kind][:numBuckets] {
-				if n += some; some > 0 {
-					ranges.add(names[kind], slot, 0, some)
-				}
-			}
-			list.Set(kind, 0, n)
-			list.Set(kind, 1, sums[kind][sumSlot])
-		}
-		return nil
-	}
+	m.read = (&kinds{names: names[:], list: blocks[0], ranges: &pairs{block: blocks[1]}}).read
 	m.family = column.Family{Name: m.name, Metrics: metrics, Sources: []*column.Source{{Name: "eBPF at softirq_entry and softirq_exit", Blocks: blocks}}}
 	return m
 }
 
 func writeSoftirqs(_ *kernel, o *object) error {
 	o.table(&ebpf.MapSpec{Name: "start", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
-	o.table(&ebpf.MapSpec{Name: "hist", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8 * (sumSlot + 1), MaxEntries: numSoftirqs})
+	o.tallies(numSoftirqs)
 
 	c := new(code)
 	c.now()
