@@ -261,7 +261,7 @@ func (j *job) rules() (*rewrite.Rules, error) {
 		j.progress = cli.NewProgress(j.env, j.env.ProgName(), 0)
 	}
 	rules := rewrite.New(j.a, rewrite.Config{
-		Version: j.version, Rescale: j.rescale, KeepSets: j.keepSets, Verbose: j.warnings, Zone: j.env.Local(), Debug: j.log,
+		Version: j.version, Rescale: j.rescale, KeepSets: j.keepSets, Seven: j.env.Seven(), Verbose: j.warnings, Zone: j.env.Local(), Debug: j.log,
 		Progress: func(at pcp.Timestamp) { j.progress.SetTime(at, start, finish) },
 		Warn: func(w rewrite.Warning) {
 			fmt.Fprintf(j.env.Stderr, "Warning [%s, line %d]\n%s\n", w.File, w.Line, w.Text)

@@ -276,6 +276,7 @@ type lexer struct {
 	commas   int
 	extra    bool // of extraunits, which has two more fields
 	patterns bool // text in slashes is a pattern
+	seven    bool // messages of PCP 7
 	fail     func(format string, args ...any)
 }
 
@@ -322,6 +323,10 @@ func (l *lexer) next() lexeme {
 func (l *lexer) unexpected(c byte) {
 	if c == 0 {
 		l.fail("Unexpected character '")
+		return
+	}
+	if c == '"' && l.seven {
+		l.fail("Missing closing \" for string expression")
 		return
 	}
 	l.fail("Unexpected character '%s'", string([]byte{c}))

@@ -29,6 +29,9 @@ type Config struct {
 	// gets a set of its own, as in 6.0.3, and readers find only one of the two.
 	KeepSets bool
 
+	// Seven has messages and summaries in the words of PCP 7.
+	Seven bool
+
 	// Warn is called for each warning. Nil drops them.
 	Warn func(Warning)
 
@@ -562,7 +565,7 @@ func (r *Rules) Parse(file string, text []byte) (err error) {
 		r.stop("more than %d bytes of rules", MaxRules)
 	}
 	p := &parser{Rules: r}
-	p.lex = lexer{src: string(text), line: 1, fail: func(format string, args ...any) {
+	p.lex = lexer{src: string(text), line: 1, seven: r.cfg.Seven, fail: func(format string, args ...any) {
 		r.line = p.lex.line
 		r.stop(format, args...)
 	}}

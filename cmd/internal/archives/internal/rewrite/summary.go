@@ -9,7 +9,11 @@ import (
 
 // AppendSummary appends the changes of the rules, in the words of pmlogrewrite -v.
 func (r *Rules) AppendSummary(b []byte) []byte {
-	b = append(b, "PCP Archive Log Rewrite Specifications Summary\n"...)
+	if r.cfg.Seven {
+		b = append(b, "PCP Archive Rewrite Specifications Summary\n"...)
+	} else {
+		b = append(b, "PCP Archive Log Rewrite Specifications Summary\n"...)
+	}
 	b = r.global.appendSummary(b, r)
 	for s := range fromLast(r.indoms) {
 		b = s.appendSummary(b)
