@@ -8,6 +8,7 @@ const (
 	PushedNames    = 1 // numbers of metrics
 	AlertState     = 1 // the firing alerts of a process
 	AlertSpool     = 1 // an alert for a receiver
+	AlertQuiet     = 1 // silences, acknowledgements and the past of alerts
 	RecordStatus   = 1 // of the recorder of a directory
 	RecorderStatus = 1 // of a recorder of a fleet
 	SendPosition   = 1 // in archives that are sent by remote write

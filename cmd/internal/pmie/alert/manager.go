@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,9 @@ type Config struct {
 	// Dir is the directory for alerts that receivers have not accepted. It is made if it
 	// does not exist, for its owner only; only one Manager at a time may use it.
 	Dir string
+	// Muted, if not nil, reports whether receivers are not notified of an alert now. If it still fires when Muted no longer reports that, they are
+	// notified then. The end of an alert that a receiver knows of is always reported, and an Alertmanager is still reminded.
+	Muted func(*Alert) bool
 	// Log gets alerts that cannot be delivered, and the reason; nil discards.
 	Log *slog.Logger
 }
@@ -77,6 +81,9 @@ func New(cfg Config) (*Manager, error) {
 			return nil, errors.Join(fmt.Errorf("receiver %q: this name is not possible, or there are two of it", r.Name), m.Close())
 		}
 		w, err := newWorker(r, filepath.Join(cfg.Dir, r.Name), m.log)
+		if err == nil {
+			w.muted = cfg.Muted
+		}
 		if err != nil {
 			return nil, errors.Join(err, m.Close())
 		}
@@ -190,9 +197,11 @@ func (m *Manager) Standings() []Standing {
 
 // A worker delivers to one receiver.
 type worker struct {
-	r    *Receiver
-	log  *slog.Logger
-	wake chan struct{} // has at most one element
+	r      *Receiver
+	log    *slog.Logger
+	wake   chan struct{} // has at most one element
+	muted  func(*Alert) bool
+	hushed map[string]hushed // muted alerts, by their subject
 
 	mu       sync.Mutex
 	spool    *spool
@@ -205,6 +214,12 @@ type worker struct {
 	unsaved  int   // entries kept only in memory
 	diskErr  error // why
 	batch    batch
+}
+
+// A hushed alert has fired since a time, but was muted.
+type hushed struct {
+	rule  string
+	since time.Time
 }
 
 // A batch is the set of messages from one evaluation of a rule.
@@ -223,7 +238,7 @@ func (b *batch) next(a *Alert, at time.Time) string {
 }
 
 func newWorker(r *Receiver, dir string, log *slog.Logger) (*worker, error) {
-	w := &worker{r: r, log: log.With("receiver", r.Name), wake: make(chan struct{}, 1), latest: make(map[string]*entry)}
+	w := &worker{r: r, log: log.With("receiver", r.Name), wake: make(chan struct{}, 1), latest: make(map[string]*entry), hushed: make(map[string]hushed)}
 	var err error
 	if w.spool, w.list, err = openSpool(dir, max(r.queue(), DefaultQueue), w.log); err != nil {
 		return nil, err
@@ -291,9 +306,24 @@ func (w *worker) take(a deliver.Action) error {
 				continue
 			}
 			here[key] = true
+			if w.muted != nil && w.muted(&now) {
+				if _, ok := w.hushed[key]; !ok {
+					w.hushed[key] = hushed{a.Rule, now.Since}
+				}
+				if e := w.latest[key]; e != nil && !e.over() {
+					e.Alert.Value, e.Alert.Text, e.Alert.Annotations = now.Value, now.Text, now.Annotations // for reminders
+				}
+				continue
+			}
+			if x, ok := w.hushed[key]; ok {
+				now.Since = x.since
+				now.ID = now.newID()
+				delete(w.hushed, key)
+			}
 			errs = append(errs, w.fire(key, now, a))
 		}
 	}
+	maps.DeleteFunc(w.hushed, func(key string, x hushed) bool { return x.rule == a.Rule && !here[key] })
 	for key, e := range w.latest {
 		if e.Alert.Rule == a.Rule && !here[key] && !e.over() {
 			errs = append(errs, w.end(e, a.Time.UTC()))

@@ -3,7 +3,6 @@ package up
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
-	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/diagnose"
@@ -174,11 +172,11 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
-			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/diagnose": diagnoses, "/alerts": handler, dashboards.Prefix: handler, "/": handler,
+			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/diagnose": diagnoses, alertsPath: handler, dashboards.Prefix: handler, "/": handler,
 		},
 		PageToken: p.token,
 		Private: map[string]http.Handler{
-			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": ownQuery, "/fleet/": ownHosts, "/diagnose": ownDiagnoses, "/alerts": http.HandlerFunc(set.serveAlerts),
+			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": ownQuery, "/fleet/": ownHosts, "/diagnose": ownDiagnoses, alertsPath: http.HandlerFunc(set.serveAlerts),
 			dashboards.Prefix: dashboards.New(dashboards.Config{Dir: filepath.Join(set.dir, "dashboards"), Log: p.log}),
 		},
 		NoPCP: true, SameOrigin: true,
@@ -232,24 +230,6 @@ func newLive(host string) *promstore.Live {
 	return promstore.NewLive(promstore.LiveConfig{Open: func(ctx context.Context) (*pmapi.Context, error) {
 		return (&pmapi.Dialer{Config: noProxies()}).Dial(ctx, host)
 	}})
-}
-
-// serveAlerts serves the rules that are true, as "pcp alerts --json" does.
-func (set *settings) serveAlerts(w http.ResponseWriter, _ *http.Request) {
-	states, errs := set.alerts()
-	if len(states) == 0 && len(errs) == 0 {
-		http.Error(w, "no rules are evaluated on this host", http.StatusNotFound)
-		return
-	}
-	answer := struct {
-		Alerts  []alert.Alert `json:"alerts"`
-		Success bool          `json:"success"`
-	}{Alerts: []alert.Alert{}, Success: true}
-	for _, s := range states {
-		answer.Alerts = append(answer.Alerts, s.Alerts...)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(answer) // an error is an error of the connection
 }
 
 // promAlerts returns the same alerts in the form of Prometheus, without those of its rules, which the interface knows itself.

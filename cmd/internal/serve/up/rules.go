@@ -44,6 +44,7 @@ type rules struct {
 
 	receivers *alert.Settings // receivers of alerts, nil if there are none
 	manager   *alert.Manager  // delivers to them
+	quiet     *alert.Quiet    // silences
 	board     *alert.Board    // lists the alerts that fire, nil if there is no place for it
 
 	cancel context.CancelFunc // nil if they are not evaluated
@@ -253,7 +254,7 @@ func (r *rules) tell() error {
 		if dir == "" {
 			dir = r.set.dir
 		}
-		m, err := alert.New(alert.Config{Receivers: r.receivers.Receivers, Dir: filepath.Join(dir, "alerts"), Log: r.log})
+		m, err := alert.New(alert.Config{Receivers: r.receivers.Receivers, Dir: filepath.Join(dir, "alerts"), Muted: r.muted, Log: r.log})
 		if err != nil {
 			return fmt.Errorf("alerts cannot be kept until they are delivered: %w", err)
 		}
@@ -298,6 +299,11 @@ func (r *rules) deliveries() []deliver.Delivery {
 // endTelling undoes tell. Messages that receivers have not accepted by then are sent at the next
 // start.
 func (r *rules) endTelling() {
+	if r.quiet != nil {
+		if err := r.quiet.Close(); err != nil {
+			r.log.Warn("the times of alerts cannot be saved", "err", err)
+		}
+	}
 	if r.board != nil {
 		if err := r.board.Close(); err != nil {
 			r.log.Warn("cannot remove what pcp alerts reads", "err", err)
@@ -314,6 +320,9 @@ func (r *rules) endTelling() {
 	}
 }
 
+// muted reports whether an alert is silenced or acknowledged.
+func (r *rules) muted(a *alert.Alert) bool { return r.quiet != nil && r.quiet.Muted(a) }
+
 // A redirect is a writer in place of another, which may change between calls.
 type redirect struct{ w io.Writer }
 
@@ -323,6 +332,9 @@ func (r *redirect) Write(b []byte) (int, error) { return r.w.Write(b) }
 func (r *rules) observe(ev deliver.Evaluation) {
 	if r.board != nil {
 		r.board.Observe(ev)
+	}
+	if r.quiet != nil {
+		r.quiet.Observe(ev)
 	}
 	if ev.State == deliver.Unknown {
 		return

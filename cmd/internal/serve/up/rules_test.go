@@ -141,9 +141,58 @@ func TestRulesTell(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", f.path, b, err, f.want)
 		}
 	}
+	// Silences and acknowledgements are for clients with the token, and stay for the next run.
+	ask := func(method, path, body, bearer string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, page+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+bearer)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(b)
+	}
+	id := list()[0].Alerts[0].ID
+	for _, f := range []struct {
+		method, path, body, bearer string
+		status                     int
+		want                       string
+	}{
+		{"POST", "alerts/silences", `{"rule":"colours","seconds":60}`, "", 404, "no such page"},
+		{"POST", "alerts/silences", `{"rule":"colours","seconds":-1}`, token, 400, "from 1 to a year"},
+		{"POST", "alerts/silences", `{"rule":`, token, 400, "unexpected end"},
+		{"POST", "alerts/silences", strings.Repeat(" ", maxAsked+1), token, 400, "longer than"},
+		{"PUT", "alerts/silences", "", token, 405, "want GET"},
+		{"POST", "alerts/silences", `{"rule":"colours","instance":"none","seconds":3600,"comment":"<b>"}`, token, 200, `"comment":"\u003cb\u003e"`},
+		{"DELETE", "alerts/silences/none", "", token, 404, "no such silence"},
+		{"PUT", "alerts/acknowledgements/none", "", token, 404, "no alert of this process"},
+		{"GET", "alerts", "", token, 200, `"silences":[{"id":`},
+		{"GET", "alerts", "", token, 200, `"periods":[{"from":`},
+		{"GET", "alerts", "", token, 200, `"own":true`},
+	} {
+		if status, b := ask(f.method, f.path, f.body, f.bearer); status != f.status || !strings.Contains(b, f.want) {
+			t.Errorf("%s %s %.60s: %d %s, want %d %s", f.method, f.path, f.body, status, b, f.status, f.want)
+		}
+	}
+	if status, b := ask("PUT", "alerts/acknowledgements/"+id, `{"comment":"mine"}`, token); status == 404 {
+		t.Logf("the alert is over: %s", b) // the metric varies
+	} else if status != 200 {
+		t.Errorf("%d %s", status, b)
+	}
 	stop()
 	if states := list(); len(states) != 0 {
 		t.Errorf("after the end: %+v", states)
+	}
+	if b, err := os.ReadFile(filepath.Join(home, ".local", "state", "pcp", quietName)); err != nil || !strings.Contains(string(b), `"instance":"none","until":`) {
+		t.Errorf("the file has %s, %v", b, err)
 	}
 }
 

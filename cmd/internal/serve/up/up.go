@@ -137,6 +137,7 @@ type settings struct {
 	port         int
 	socket, dir  string
 	alerts       func() ([]alert.State, []error) // alerts that fire on this host
+	quiet        *alert.Quiet                    // silences of alerts, nil without rules
 	archiveDir   string                          // of this host's loggers
 	diagnoseDir  string                          // of further rules for diagnoses
 	series       *archives.Store                 // of the archives, nil if nothing reads them
@@ -413,6 +414,10 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	defer logFile.Close()
 	log := slog.New(daemonlog.NewHandler(logFile, "pmcd", slog.LevelInfo))
 
+	if rules != nil {
+		set.quiet = alert.OpenQuiet(filepath.Join(set.dir, quietName), log)
+		rules.quiet = set.quiet
+	}
 	conf := env.Config()
 	if err := conf.Err(); err != nil {
 		log.Error("labels of this host are not known", "err", err)

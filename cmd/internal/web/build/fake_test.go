@@ -33,6 +33,7 @@ type fake struct {
 	real     http.Handler // answers /series in place of this, if it is set
 	fleet    http.Handler // answers /fleet, if it is set
 	diagnose http.Handler // answers /diagnose, if it is set
+	alerts   http.Handler // answers /alerts for clients with the token, if it is set
 	// Hosts with the same archives, whose collectors are not reached.
 	elsewhere map[string]bool
 	log       []string    // the requested paths

@@ -51,7 +51,11 @@ func private(t *testing.T, token string) *fake {
 	s, err := pmproxy.New(pmproxy.Config{
 		Listeners: []net.Listener{ln}, PageToken: token,
 		Handlers: map[string]http.Handler{"/pmapi": anybody, "/series/": http.HandlerFunc(f.series), "/alerts": page, "/dashboards": page, "/": page},
-		Private: map[string]http.Handler{"/pmapi": own, "/dashboards": dashboards.New(dashboards.Config{Dir: t.TempDir()}), "/alerts": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		Private: map[string]http.Handler{"/pmapi": own, "/dashboards": dashboards.New(dashboards.Config{Dir: t.TempDir()}), "/alerts": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if f.alerts != nil {
+				f.alerts.ServeHTTP(w, r)
+				return
+			}
 			reply(w, 200, map[string]any{"success": true, "alerts": []any{map[string]any{
 				"rule": "disk " + hostile, "host": "fake.example.com", "instance": "sda", "value": "97.5", "first_value": "91", "limit": "> 0.9", "since": "2026-11-24T05:00:00Z", "expression": "disk.dev.avactive > 0.9",
 			}}})

@@ -3,6 +3,7 @@
 import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { access } from "./access";
+import { Actions, beforeOf, Earlier, silencesOf, stateOf, Strip, type AlertState, type Before, type Quiet } from "./alerts";
 import { useApp, useFeedVersion } from "./context";
 import { Goto } from "./activity";
 import type { Feed } from "./feed";
@@ -62,7 +63,7 @@ export function leadOfMetrics(names: string[]): Lead {
 
 const pmie = ["pmcd.pmie.pmcd_host", "pmcd.pmie.configfile", "pmcd.pmie.numrules", "pmcd.pmie.eval.true", "pmcd.pmie.actions"];
 
-interface Firing {
+interface Firing extends AlertState {
   rule: string;
   host: string;
   instance: string;
@@ -80,10 +81,19 @@ function readable(s: string): string {
 
 const alertsEvery = 5000; // ms
 
-// useFiring asks the server again and again which rules are true, if it knows; null if it does not.
-function useFiring(): Firing[] | null {
+interface Known {
+  firing: Firing[] | null; // null if the server does not know
+  past: Before[];
+  silences: Quiet[];
+  again: () => void; // asks at once
+}
+
+// useFiring asks the server again and again which rules are true, if it knows.
+function useFiring(): Known {
   const { feed } = useApp();
   const [list, set] = useState<Firing[] | null>(null);
+  const [rest, setRest] = useState<{ past: Before[]; silences: Quiet[] }>({ past: [], silences: [] });
+  const [asked, setAsked] = useState(0);
   useEffect(() => {
     let timer = 0;
     let gone = false;
@@ -91,10 +101,12 @@ function useFiring(): Firing[] | null {
       try {
         const r = await ask(feed.live.base + "alerts", {});
         if (gone) return;
+        setRest({ past: beforeOf(r?.past), silences: silencesOf(r?.silences) });
         set(
           !Array.isArray(r?.alerts)
             ? null
             : r.alerts.map((a: any) => ({
+                ...stateOf(a),
                 rule: String(a.rule ?? ""),
                 host: String(a.host ?? ""),
                 instance: String(a.instance ?? ""),
@@ -115,15 +127,15 @@ function useFiring(): Firing[] | null {
       gone = true;
       clearTimeout(timer);
     };
-  }, [feed, access.state]);
-  return list;
+  }, [feed, access.state, asked]);
+  return { firing: list, ...rest, again: () => setAsked((n) => n + 1) };
 }
 
 // Alerts shows what pmie processes of the host find, and which rules are true now. Without any there is nothing.
 export function Alerts() {
   const { feed, state } = useApp();
   useFeedVersion();
-  const firing = useFiring();
+  const { firing, past, silences, again } = useFiring();
   useEffect(() => feed.want(pmie, true), [feed]);
   const v = state.view;
   const to = v.live ? feed.now : v.end;
@@ -180,12 +192,17 @@ export function Alerts() {
             </thead>
             <tbody>
               {firing.map((f) => (
-                <tr key={f.rule + f.host + f.instance} class="firing" title={f.why}>
+                <tr key={f.rule + f.host + f.instance + f.series} class={"firing" + (f.silence || f.acknowledged ? " quiet" : "")} title={f.why}>
                   <th scope="row">
                     <Goto class="name" to={then(f)} title={`${leadOf(f.why + " " + f.rule).what}, when it became true`}>
                       ⚠ {plain(f.rule)}
                     </Goto>
                     {f.why && <code class="rule">{plain(f.why)}</code>}
+                    <Strip periods={f.periods} now={Date.now() / 1000} />
+                    <Goto class="busy" to={then(f)} label={`What was busy when it fired: ${plain(f.rule)}`}>
+                      What was busy when it fired
+                    </Goto>
+                    <Actions alert={f} again={again} />
                   </th>
                   <td>{plain(f.instance || f.host)}</td>
                   <td>{readable(f.value)}</td>
@@ -198,6 +215,7 @@ export function Alerts() {
           </table>
         </div>
       )}
+      {firing && <Earlier past={past} silences={silences} now={Date.now() / 1000} again={again} />}
       {rows.length > 0 && (
       <div class="numbers list">
         <table>
