@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -48,7 +49,9 @@ func work(kind string, args []string) error {
 	var hold held
 	switch kind {
 	case "busy":
+		var n atomic.Uint64
 		for {
+			n.Add(1)
 		}
 	case "forks":
 		// One process at a time for each of four loops.
