@@ -213,8 +213,10 @@ func TestSeven(t *testing.T) {
 		args             []string
 		records, entries int
 	}{
-		{nil, []string{"-T", "29.5"}, 4, 2}, {[]string{"PCP_COMPAT=7"}, []string{"-T", "29.5"}, 3, 2},
-		{nil, []string{"-T", "0"}, 1, 2}, {[]string{"PCP_COMPAT=7"}, []string{"-T", "0"}, 1, 1},
+		{nil, []string{"-T", "29.5"}, 4, 2},
+		{[]string{"PCP_COMPAT=7"}, []string{"-T", "29.5"}, 3, 2},
+		{nil, []string{"-T", "0"}, 1, 2},
+		{[]string{"PCP_COMPAT=7"}, []string{"-T", "0"}, 1, 1},
 	} {
 		dir := t.TempDir()
 		if res := runTool(t, true, dir, c.env, append(c.args, base, "out")...); res.Status != 0 {
