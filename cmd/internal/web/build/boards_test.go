@@ -111,6 +111,7 @@ func TestPanels(t *testing.T) {
 	f.mu.Lock()
 	f.elsewhere = map[string]bool{"other.example.com": true}
 	f.mu.Unlock()
+	p.until("location.hash.includes('%22values%22%3A%5B%22out%22%5D')") // the link follows
 	p.do("location.hash = location.hash.replace('%22kind%22%3A%22host%22%2C%22values%22%3A%5B%5D', '%22kind%22%3A%22host%22%2C%22values%22%3A%5B%22fake.example.com%22%2C%22other.example.com%22%5D')")
 	p.until("[..." + card("Network out") + ".querySelectorAll('tbody tr')].filter((r) => r.textContent.includes('other.example.com: ')).length === 2")
 
