@@ -47,7 +47,7 @@ type Config struct {
 type Handler struct {
 	dir string
 	log *slog.Logger
-	mu  sync.Mutex
+	mu  sync.Mutex // held while files are read or written, never while a client is waited for
 }
 
 // New returns a Handler for a directory.
@@ -135,7 +135,14 @@ func (h *Handler) read(id string) (kept, error) {
 	return kept{ID: id, Version: versionOf(b), Dashboard: b}, nil
 }
 
-// all reads all dashboards, in the order of their identifiers. Files that cannot be read are logged, and their errors returned as text.
+// list reads all dashboards, as all does.
+func (h *Handler) list() ([]kept, []string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.all()
+}
+
+// all reads all dashboards, in the order of their identifiers, with mu held. Files that cannot be read are logged, and their errors returned as text.
 func (h *Handler) all() (list []kept, problems []string, err error) {
 	files, err := os.ReadDir(h.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,6 +199,8 @@ func (h *Handler) put(r *http.Request, id string) (string, error) {
 	if b, err = check(b); err != nil {
 		return "", err
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	list, _, err := h.all()
 	if err != nil {
 		return "", err
@@ -220,6 +229,8 @@ func (h *Handler) put(r *http.Request, id string) (string, error) {
 
 // remove removes a dashboard. A file that cannot be read can be removed without its version.
 func (h *Handler) remove(r *http.Request, id string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	now, err := h.read(id)
 	if errors.Is(err, errMissing) {
 		return err
@@ -263,13 +274,11 @@ func fail(w http.ResponseWriter, status int, err error) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest, ok := strings.CutPrefix(r.URL.Path, Prefix)
 	id, below := strings.CutPrefix(rest, "/")
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	switch {
 	case !ok || rest != "" && !below:
 		fail(w, http.StatusNotFound, errMissing)
 	case id == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		list, problems, err := h.all()
+		list, problems, err := h.list()
 		if err != nil {
 			fail(w, statusOf(err), err)
 			return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -133,4 +134,28 @@ func FuzzCheck(f *testing.F) {
 			t.Errorf("check(%q) = %q, and again %q, %v", b, out, again, err)
 		}
 	})
+}
+
+// TestStalledClient has a client that does not finish its request: others are served meanwhile.
+func TestStalledClient(t *testing.T) {
+	h := New(Config{Dir: t.TempDir()})
+	body, feed := io.Pipe()
+	done := make(chan int)
+	go func() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("PUT", "/dashboards/slow", body))
+		done <- w.Code
+	}()
+	text := board("Slow")
+	if _, err := io.WriteString(feed, text[:1]); err != nil { // the handler reads it
+		t.Fatal(err)
+	}
+	if code, _ := do(t, h, "PUT", "/dashboards/fast", board("Fast")); code != 200 {
+		t.Errorf("beside a client that stalls: %d", code)
+	}
+	io.WriteString(feed, text[1:])
+	feed.Close()
+	if code := <-done; code != 200 {
+		t.Errorf("the slow client: %d", code)
+	}
 }
