@@ -176,6 +176,9 @@ func (s *sampler) shares(ctx context.Context, b *bound, f *Finding) []Share {
 			if e.desc.InDom == b.value.desc.InDom && e.desc.InDom != pcp.InDomNull && inst != f.inst {
 				continue // the instance itself is short
 			}
+			if t.from.Kind == "cgroup" && s.name(ctx, e.desc.InDom, inst) == "/" {
+				continue // all of the host
+			}
 			list = append(list, share{inst, v})
 		}
 		if len(list) == 0 {

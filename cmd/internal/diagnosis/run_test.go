@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
 	"github.com/go-pcp/pcp/cmd/internal/diagnosis/diagnosistest"
 	"github.com/go-pcp/pcp/pmapi"
@@ -98,5 +99,28 @@ func TestSound(t *testing.T) {
 				t.Errorf("%d rules are checked; unchecked: %+v", d.Checked, d.Unchecked)
 			}
 		})
+	}
+}
+
+// TestRootTakesNothing stages faults for a client that sees no processes. The control group of the whole host is no culprit.
+func TestRootTakesNothing(t *testing.T) {
+	groups := 0
+	for _, test := range diagnosistest.Faults() {
+		d := diagnose(t, diagnosistest.New(t).Fault(test.Change), func(cfg *diagnosis.Config) {
+			cfg.Hidden = func(name string, _ pcp.Desc) bool { return strings.HasPrefix(name, "proc.") }
+		})
+		for i := range d.Findings {
+			for _, sh := range d.Findings[i].Takers {
+				if sh.Kind == "cgroup" {
+					groups++
+				}
+				if sh.Kind == "cgroup" && sh.Instance == "/" {
+					t.Errorf("%s: %s is taken by the root", test.Name, d.Findings[i].ID)
+				}
+			}
+		}
+	}
+	if groups == 0 {
+		t.Error("no control group takes anything")
 	}
 }

@@ -176,11 +176,11 @@ func New(t testing.TB) *Stage {
 	add("network.tcp.listenoverflows", c, counts, one, 0)
 	add("network.softnet.dropped", c, counts, one, 0)
 	add("network.udp.recvbuferrors", c, counts, one, 0)
-	add("cgroup.cpuacct.usage", c, nsec, groups, 1e8)
+	add("cgroup.cpuacct.usage", c, nsec, groups, 1e8).Values[0] = 4e9 // the root has all of the host, and is never a culprit
 	add("cgroup.cpusched.periods", c, counts, groups, 10)
 	add("cgroup.cpusched.throttled", c, counts, groups, 0)
 	add("cgroup.cpusched.throttled_time", c, nsec, groups, 0)
-	add("cgroup.memory.current", g, bytes, groups, 3e8)
+	add("cgroup.memory.current", g, bytes, groups, 3e8).Values[0] = 16e9
 	add("cgroup.pressure.memory.full.avg10sec", g, none, groups, 0)
 	add("cgroup.pressure.io.full.avg10sec", g, none, groups, 0)
 	add("proc.psinfo.utime", c, msec, procs, 30)
