@@ -33,7 +33,8 @@ func TestKernelLatencyPage(t *testing.T) {
 		return string(out)
 	}
 	const enable = "pcp agent enable --reload bpf"
-	ran[enable] = true // without the signal, as no collector runs
+	ran[enable] = true               // without the signal, as no collector runs
+	ran["pcp up --agent bpf"] = true // by TestAgentOption of serve/up
 	if out := run("pcp agent enable bpf"); !strings.Contains(out, "agent bpf is enabled, with domain 157") {
 		t.Fatalf("%s: %s", enable, out)
 	}

@@ -83,9 +83,11 @@ func TestRegister(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		s.mu.Lock()
 		if len(s.files) != 1 {
 			t.Errorf("files remain: %v", s.files)
 		}
+		s.mu.Unlock()
 		dead.setFail(nil)
 		time.Sleep(RegisterEvery)
 		list("[fe80::1]:44321", "alpha")
