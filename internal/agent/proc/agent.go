@@ -136,7 +136,7 @@ func newMachine(cfg *Config) *machine {
 	m.ttys.root = cfg.Root
 	m.containers = containers.New(cfg.Root, cfg.Log)
 	if isProc(m.dir) {
-		m.maxOpen = min(maxOpen, openLimit()/openShare)
+		m.maxOpen = min(maxOpen, max(0, openLimit()-otherOpen)/openShare)
 	}
 	return m
 }

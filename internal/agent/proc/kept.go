@@ -29,8 +29,11 @@ type openFiles [numFiles]procfs.Open
 // KiB of the kernel's memory.
 const maxOpen = 4096
 
-// openShare is the share of this program's limit of open files, as a divisor.
-const openShare = 4
+// Of this program's limit of open files, otherOpen are for its other parts. openShare is the share of the rest, as a divisor.
+const (
+	otherOpen = 128
+	openShare = 4
+)
 
 func keptFile(name string) int {
 	switch name {
