@@ -131,7 +131,7 @@ func TestPanelsSaved(t *testing.T) {
 	p.until("document.querySelectorAll('.uplot').length === 3 && " + card("Log") + ".querySelector('tbody td.bad') && " + card("Table") + ".querySelector('tbody tr') && " + card("Value "+hostile) + ".querySelectorAll('dd').length === 4")
 	for _, title := range []string{"Log", "Value " + hostile, "Heat", "Table"} {
 		dir := p.downloads()
-		p.key("x") // without a sign of the user the browser allows ten files
+		p.key("q") // without a sign of the user the browser allows ten files
 		for _, as := range []string{"PNG", "SVG", "CSV", "JSON"} {
 			p.do(card(title) + ".querySelector('.menu').open = true")
 			find := fmt.Sprintf("[...%s.querySelectorAll('.menu button')].find((b) => b.textContent === %q)", card(title), as)
