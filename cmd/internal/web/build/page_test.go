@@ -197,6 +197,12 @@ func (p *tab) until(js string) {
 		return false;
 	})()`, patience.Milliseconds(), js)
 	ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
+	for range 3 {
+		if err == nil || !strings.Contains(err.Error(), "navigated") { // by a page that leads to another one
+			break
+		}
+		ok, err = chromedp.Run(p.ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
+	}
 	if err != nil || !ok {
 		text, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string]("location.hash + '\\n' + document.querySelector('.when')?.innerText + '\\n' + document.querySelector('#app')?.innerText.replace(/(\\n[A-Z]\\w+\\/\\S+)+/g, '').slice(0, 2000)"))
 		p.shot("failed")
