@@ -127,11 +127,11 @@ func TestPanels(t *testing.T) {
 // TestPanelsSaved saves each kind of panel as each kind of file.
 func TestPanelsSaved(t *testing.T) {
 	f := newFake(t)
-	p := open(t, f, linkOf(board), 1280, 1400)
-	p.until("document.querySelectorAll('.uplot').length === 3 && " + card("Log") + ".querySelector('tbody td.bad') && " + card("Table") + ".querySelector('tbody tr') && " + card("Value "+hostile) + ".querySelectorAll('dd').length === 4")
 	for _, title := range []string{"Log", "Value " + hostile, "Heat", "Table"} {
+		// A page of its own: the browser allows each ten files.
+		p := open(t, f, linkOf(board), 1280, 1400)
+		p.until("document.querySelectorAll('.uplot').length === 3 && " + card("Log") + ".querySelector('tbody td.bad') && " + card("Table") + ".querySelector('tbody tr') && " + card("Value "+hostile) + ".querySelectorAll('dd').length === 4")
 		dir := p.downloads()
-		p.key("q") // without a sign of the user the browser allows ten files
 		for _, as := range []string{"PNG", "SVG", "CSV", "JSON"} {
 			p.do(card(title) + ".querySelector('.menu').open = true")
 			find := fmt.Sprintf("[...%s.querySelectorAll('.menu button')].find((b) => b.textContent === %q)", card(title), as)
