@@ -102,7 +102,7 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestRootTakesNothing stages faults for a client that sees no processes. The control group of the whole host is no culprit.
+// TestRootTakesNothing stages faults for a client that sees no processes. The control group of the whole host is not a culprit.
 func TestRootTakesNothing(t *testing.T) {
 	groups := 0
 	for _, test := range diagnosistest.Faults() {
