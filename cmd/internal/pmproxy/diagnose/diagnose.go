@@ -119,19 +119,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rest.Refuse(w, "diagnose", "no handler for URL")
 		return
 	}
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-	case http.MethodOptions, http.MethodTrace: // nothing is executed
-		rest.Send(w, http.StatusOK, rest.TypeJSON, nil)
-		return
-	default:
-		w.Header().Set("Allow", "GET, HEAD")
-		rest.Fail(w, http.StatusMethodNotAllowed, "want GET or HEAD")
-		return
-	}
-	params, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		rest.Refuse(w, "diagnose", "bad parameters")
+	params, ok := rest.Query(w, r, "diagnose")
+	if !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), Timeout)

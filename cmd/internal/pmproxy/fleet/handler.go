@@ -89,19 +89,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rest.Refuse(w, "fleet", "no handler for URL")
 		return
 	}
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-	case http.MethodOptions, http.MethodTrace: // nothing is executed
-		rest.Send(w, http.StatusOK, rest.TypeJSON, nil)
-		return
-	default:
-		w.Header().Set("Allow", "GET, HEAD")
-		rest.Fail(w, http.StatusMethodNotAllowed, "want GET or HEAD")
-		return
-	}
-	params, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		rest.Refuse(w, "fleet", "bad parameters")
+	params, ok := rest.Query(w, r, "fleet")
+	if !ok {
 		return
 	}
 	body, err := do(r.Context(), params)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"strconv"
 	"unicode/utf8"
 
@@ -94,4 +95,25 @@ func AppendString(b []byte, s string) []byte {
 	}
 	b = append(b, s[start:]...)
 	return append(b, '"')
+}
+
+// Query returns the parameters of a GET or HEAD request to a servlet. It answers requests with other methods or bad parameters itself, and
+// then returns false.
+func Query(w http.ResponseWriter, r *http.Request, servlet string) (url.Values, bool) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions, http.MethodTrace: // nothing is executed
+		Send(w, http.StatusOK, TypeJSON, nil)
+		return nil, false
+	default:
+		w.Header().Set("Allow", "GET, HEAD")
+		Fail(w, http.StatusMethodNotAllowed, "want GET or HEAD")
+		return nil, false
+	}
+	params, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		Refuse(w, servlet, "bad parameters")
+		return nil, false
+	}
+	return params, true
 }
