@@ -150,6 +150,7 @@ func TestDiagnose(t *testing.T) {
 		{"-a leak -t 1msec", 2, "", "more than 10000 samples"},
 		{"-a leak -s 5", 2, "", "-s is for collectors"},
 		{"-S -1hour", 2, "", "replay -1h diagnose"},
+		{"-a leak --rules nosuch", 2, "", "--rules: stat nosuch: no such file or directory"},
 		{"-s 1", 2, "", "-s requires at least 2 samples"},
 		{"web1", 2, "", `unexpected argument "web1"`},
 		{"-h localhost", 2, "", "no collector answers"},

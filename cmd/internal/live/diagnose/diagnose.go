@@ -3,9 +3,11 @@ package diagnose
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
@@ -115,6 +117,10 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	dirs := []string{filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "diagnose")}
 	if rulesDir != "" {
+		if _, err := os.Stat(rulesDir); err != nil {
+			env.Fatalf("--rules: %v", err)
+			return failed
+		}
 		dirs = append(dirs, rulesDir)
 	}
 	rules, err := diagnosis.Rules(dirs...)
@@ -157,6 +163,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		return failed
 	case errors.Is(err, diagnosis.ErrNothing):
 		env.Fatalf("%v at that time", err)
+		return failed
+	case !o.FromArchive() && errors.Is(err, pcp.ErrIPC):
+		env.Fatalf("the collector is gone: the connection ended")
 		return failed
 	case err != nil:
 		env.Fatalf("%s", cli.ErrText(err))
