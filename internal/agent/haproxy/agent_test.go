@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-pcp/pcp/internal/agent/service"
+	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/internal/testing/servicetest"
 )
 
@@ -60,8 +62,6 @@ func TestServer(t *testing.T) {
 	if resp, err := http.Get("http://" + s.Address() + "/"); err == nil { // no server answers
 		resp.Body.Close()
 	}
-	a := newAgent(t, Config{Socket: socket})
-	v := servicetest.Read(t, a)
 	ask := func(q string) string {
 		t.Helper()
 		c, err := net.Dial("unix", socket)
@@ -76,6 +76,15 @@ func TestServer(t *testing.T) {
 		}
 		return string(b)
 	}
+	await.Until(t, "the request is counted, which may be after its answer", func() bool {
+		lines := strings.Split(ask("show stat"), "\n")
+		column := slices.Index(strings.Split(lines[0], ","), "hrsp_5xx")
+		return slices.ContainsFunc(lines, func(line string) bool {
+			return strings.HasPrefix(line, "out,BACKEND,") && strings.Split(line, ",")[column] == "1"
+		})
+	})
+	a := newAgent(t, Config{Socket: socket})
+	v := servicetest.Read(t, a)
 	info := servicetest.Lines(ask("show info"), ": ")
 	for name, key := range map[string]string{
 		"name": "Name", "version": "Version", "pid": "Pid", "maxconn": "Maxconn", "ulimit_n": "Ulimit-n", "hard_maxconn": "Hard_maxconn", "description": "description",
