@@ -41,7 +41,7 @@ ci: export AGAIN := -again=2
 ci: lint cross test cover release-check ## what CI runs; with CI=true nothing may be left out
 
 cover:              ## how much the tests cover of each tool, without the C implementation; 70 % at least
-	$(GO) run ./scripts/toolcover
+	$(GO) run ./scripts/toolcover $(AGAIN)
 
 .PHONY: modules
 modules:            ## fetch what building and testing needs, from servers that may be busy

@@ -106,14 +106,15 @@ func (r *report) again(args []string, most int) (failed bool) {
 	return false
 }
 
-// flags returns the flags of go test among the arguments, without -run and the packages.
+// flags returns the flags of go test among the arguments, without -run, -coverprofile, which the
+// second run would overwrite, and the packages.
 func flags(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
 		switch {
 		case args[i] == "-run":
 			i++
-		case strings.HasPrefix(args[i], "-run="):
+		case strings.HasPrefix(args[i], "-run="), strings.HasPrefix(args[i], "-coverprofile="):
 		case strings.HasPrefix(args[i], "-"):
 			kept = append(kept, args[i])
 		}

@@ -137,7 +137,8 @@ func TestAgain(t *testing.T) {
 			dir := t.TempDir()
 			for name, text := range map[string]string{
 				"go.mod":    "module x\n\ngo 1.26\n",
-				"x_test.go": "package x\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n" + c.tests,
+				"x.go":      "package x\n\nfunc F() int { return 1 }\n",
+				"x_test.go": "package x\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestF(t *testing.T) { F() }\n\n" + c.tests,
 			} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
@@ -148,13 +149,18 @@ func TestAgain(t *testing.T) {
 			var b bytes.Buffer
 			r := newReport(bufio.NewWriter(&b))
 			r.out = &b
-			args := []string{"-timeout=1m", "-run", "Test", "./..."}
+			profile := filepath.Join(dir, "cover.out")
+			args := []string{"-timeout=1m", "-coverprofile=" + profile, "-run", "Test", "./..."}
 			failed, err := r.test(args)
 			if err != nil {
 				t.Fatal(err)
 			}
+			first, _ := os.ReadFile(profile)
 			if failed && c.most > 0 {
 				failed = r.again(args, c.most)
+			}
+			if second, _ := os.ReadFile(profile); !bytes.Equal(first, second) {
+				t.Errorf("the second run wrote the profile %q, the first %q", second, first)
 			}
 			got := b.String()
 			if failed != c.failed || !strings.Contains(got, c.want) || c.failed && strings.Contains(got, "FLAKY") {
