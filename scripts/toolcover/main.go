@@ -57,7 +57,7 @@ func run(args []string) error {
 		cmd := exec.Command("go", "run", "./scripts/gotest")
 		cmd.Args = append(append(cmd.Args, again...), "-coverpkg="+strings.Join(districts, ","), "-coverprofile="+args[0])
 		cmd.Args = append(append(cmd.Args, districts...), "./cmd/pcp")
-		cmd.Env = append(os.Environ(), "PCP_ORACLE=none", "CI=") // skipped tests are no failures
+		cmd.Env = append(os.Environ(), "PCP_ORACLE=none", "CI=") // a skipped test does not fail
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("gotest: %w", err)
