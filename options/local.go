@@ -139,7 +139,7 @@ func (o *Sources) loadLocalFrom(path string, named bool, pmdas string) error {
 	o.local.loaded = true
 	if err != nil {
 		for _, b := range builtins() {
-			if !b.Sample && !b.Asked && !b.OfCollector && len(b.Programs) == 0 {
+			if !b.Sample && !b.Asked && !b.OfCollector && !b.Sought() {
 				o.local.list = append(o.local.list, localDSO{domain: b.Domain, path: "pmda_" + b.Name, init: b.Name + "_init"})
 			}
 		}

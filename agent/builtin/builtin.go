@@ -24,6 +24,9 @@ type Spec struct {
 	// as pcp up, runs the agent only if one of them runs, and Try has asked the service with success.
 	Programs []string
 	Try      func(context.Context, Env) error
+	// Source is a file or directory of the host, such as /proc/spl/kstat/zfs, without which the agent has no values, "" for other agents. A
+	// program that chooses agents itself runs the agent only once the file exists.
+	Source string
 	// OfCollector is set for an agent that reports on the collector that hosts it.
 	// Only the collector can open it, and it has no program.
 	OfCollector bool
@@ -36,6 +39,9 @@ type Spec struct {
 	// and HostRoot of the Env.
 	New func(Env) (pmda.Agent, error)
 }
+
+// Sought reports whether a program that chooses agents itself has to find what the agent reads first.
+func (s Spec) Sought() bool { return len(s.Programs) > 0 || s.Source != "" }
 
 // A Program describes how the program of an agent differs from others. The zero
 // Program takes no arguments and talks to its collector through pipes only.

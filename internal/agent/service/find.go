@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/internal/hostroot"
 )
 
 const (
@@ -20,11 +22,12 @@ const (
 	maxComm  = 15                     // bytes of the name of a process that the kernel keeps
 )
 
-// A Finder finds services, and keeps the results: a service is asked only when its processes or the agent's configuration have
-// changed, or after some minutes.
+// A Finder finds services and the files that agents read, and keeps the results: a service is asked only when its processes or the
+// agent's configuration have changed, or after some minutes.
 type Finder struct {
 	env   builtin.Env // with the Config
 	specs []builtin.Spec
+	files []builtin.Spec // those with a Source
 	now   func() time.Time
 
 	mu    sync.Mutex
@@ -37,18 +40,22 @@ type try struct {
 	err   error
 }
 
-// NewFinder returns a finder for those of specs that have Programs.
+// NewFinder returns a finder for those of specs that are sought.
 func NewFinder(specs []builtin.Spec, env builtin.Env) *Finder {
 	f := &Finder{env: env, now: time.Now, tried: make(map[string]try)}
 	for _, s := range specs {
-		if len(s.Programs) > 0 {
+		switch {
+		case len(s.Programs) > 0:
 			f.specs = append(f.specs, s)
+		case s.Source != "":
+			f.files = append(f.files, s)
 		}
 	}
 	return f
 }
 
-// Find returns an entry for each agent whose service runs here, or that is configured: nil if the service answers, or why not.
+// Find returns an entry for each agent whose service runs here, or that is configured: nil if the service answers, or why not; and nil for each
+// agent whose Source exists.
 func (f *Finder) Find(ctx context.Context) map[string]error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,6 +63,11 @@ func (f *Finder) Find(ctx context.Context) map[string]error {
 	defer cancel()
 	running := processes(f.env.HostRoot)
 	results := make(map[string]error)
+	for _, s := range f.files {
+		if _, err := os.Stat(hostroot.Path(cmp.Or(f.env.HostRoot, "/"), strings.TrimPrefix(s.Source, "/"))); err == nil {
+			results[s.Name] = nil
+		}
+	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, s := range f.specs {

@@ -330,3 +330,20 @@ func TestFinder(t *testing.T) {
 	}
 	check("map[test:<nil>]", 4)
 }
+
+// TestFindFiles finds an agent once the file that it reads exists.
+func TestFindFiles(t *testing.T) {
+	root := t.TempDir()
+	f := NewFinder([]builtin.Spec{{Name: "files", Source: "/sys/fs/test"}, {Name: "other"}},
+		builtin.Env{HostRoot: root, Config: config.New(func(string) string { return "" })})
+	if got := f.Find(t.Context()); len(got) != 0 {
+		t.Errorf("without the file: %v", got)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "sys/fs/test"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	got := f.Find(t.Context())
+	if err, ok := got["files"]; len(got) != 1 || !ok || err != nil {
+		t.Errorf("with the file: %v", got)
+	}
+}

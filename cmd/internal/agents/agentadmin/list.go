@@ -111,7 +111,7 @@ func runList(ctx context.Context, env *cli.Env) int {
 func usual() []string {
 	var names []string
 	for _, b := range agent.Builtins() {
-		if !b.Sample && !b.Asked && len(b.Programs) == 0 {
+		if !b.Sample && !b.Asked && !b.Sought() {
 			names = append(names, b.Name)
 		}
 	}
@@ -179,6 +179,8 @@ func whyNot(b builtin.Spec) string {
 		return "; " + enable
 	case b.Sample:
 		return "; pcp up --sample runs it"
+	case b.Source != "":
+		return "; pcp up runs it if there is " + b.Source + ", " + enable
 	case len(b.Programs) > 0:
 		return "; pcp up runs it if the service answers, " + enable
 	}

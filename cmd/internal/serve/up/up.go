@@ -671,7 +671,7 @@ func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 		case b.Name == receiver && set.otlp:
 			with = set.receiverSettings()
 		case slices.Contains(set.agents, b.Name):
-		case b.Asked || b.Sample && !set.sample || len(b.Programs) > 0 && !set.services.found(b.Name):
+		case b.Asked || b.Sample && !set.sample || b.Sought() && !set.services.found(b.Name):
 			continue
 		}
 		list = append(list, pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
