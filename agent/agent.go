@@ -8,11 +8,14 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/amdgpu"
 	"github.com/go-pcp/pcp/internal/agent/apache"
 	"github.com/go-pcp/pcp/internal/agent/bonding"
+	"github.com/go-pcp/pcp/internal/agent/btrfs"
 	"github.com/go-pcp/pcp/internal/agent/chrony"
+	"github.com/go-pcp/pcp/internal/agent/cifs"
 	"github.com/go-pcp/pcp/internal/agent/denki"
 	"github.com/go-pcp/pcp/internal/agent/dm"
 	"github.com/go-pcp/pcp/internal/agent/drm"
 	"github.com/go-pcp/pcp/internal/agent/haproxy"
+	"github.com/go-pcp/pcp/internal/agent/infiniband"
 	"github.com/go-pcp/pcp/internal/agent/jbd2"
 	"github.com/go-pcp/pcp/internal/agent/kvm"
 	"github.com/go-pcp/pcp/internal/agent/linux"
@@ -30,6 +33,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/proc"
 	"github.com/go-pcp/pcp/internal/agent/rabbitmq"
 	"github.com/go-pcp/pcp/internal/agent/redis"
+	"github.com/go-pcp/pcp/internal/agent/resctrl"
 	"github.com/go-pcp/pcp/internal/agent/sample"
 	"github.com/go-pcp/pcp/internal/agent/simple"
 	"github.com/go-pcp/pcp/internal/agent/smart"
@@ -39,6 +43,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/trivial"
 	"github.com/go-pcp/pcp/internal/agent/txmon"
 	"github.com/go-pcp/pcp/internal/agent/xfs"
+	"github.com/go-pcp/pcp/internal/agent/zfs"
 )
 
 // Builtins returns the table.
@@ -74,6 +79,11 @@ func Builtins() []builtin.Spec {
 		mysql.Builtin(),
 		chrony.Builtin(),
 		rabbitmq.Builtin(),
+		zfs.Builtin(),
+		btrfs.Builtin(),
+		cifs.Builtin(),
+		infiniband.Builtin(),
+		resctrl.Builtin(),
 		sample.Builtin(),
 		simple.Builtin(),
 		trace.Builtin(),

@@ -41,6 +41,11 @@ var readsHost = map[string]string{
 	"lmsensors":   "",     // only if there are sensors
 	"denki":       "",     // only if there is RAPL
 	"sockets":     "",     // control groups, only if a socket is in one
+	"zfs":         "",     // only if there is the module
+	"btrfs":       "",     // the same
+	"cifs":        "",     // the same
+	"infiniband":  "",     // only if there are adapters
+	"resctrl":     "",     // only if it is mounted
 	"mmv":         "",     // only if there is an installation
 	"pmproxy":     "none: of this installation",
 	"pmcd":        "none: about the collector",

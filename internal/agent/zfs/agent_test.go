@@ -25,21 +25,6 @@ var files = map[string]string{
 	"tank/state": "DEGRADED\n", "backup/state": "SUSPENDED\n", "new/guid": "1\n",
 }
 
-func tree(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 func newAgent(t testing.TB, dir string) *column.Agent {
 	t.Helper()
 	a, err := New(Config{Dir: dir})
@@ -59,7 +44,7 @@ func TestFacts(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	v := agenttest.Read(t, newAgent(t, tree(t, files)))
+	v := agenttest.Read(t, newAgent(t, agenttest.Tree(t, files)))
 	for name, want := range map[string]string{
 		"arc.hits": "map[:1000]", "arc.l2.hits": "map[:7]", "arc.meta_used": "map[:12345]", "arc.memory.available_bytes": "map[:0]", "arc.misses": "map[]", "arc.size": "map[]",
 		"arc.c": "map[]", "dmu_tx.assigned": "map[:77]", "dnode.hold.alloc_hits": "map[:5]", "fm.erpt_dropped": "map[:3]", "vdev.cache.hits": "map[:8]",
@@ -74,7 +59,7 @@ func TestValues(t *testing.T) {
 
 // TestPools removes a pool, which keeps its number.
 func TestPools(t *testing.T) {
-	dir := tree(t, files)
+	dir := agenttest.Tree(t, files)
 	a := newAgent(t, dir)
 	list := func() map[string]int32 {
 		insts, err := a.Instances(t.Context(), pcp.NewInDom(Domain, 0))
