@@ -29,6 +29,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/openmetrics"
 	"github.com/go-pcp/pcp/internal/agent/opentelemetry"
 	"github.com/go-pcp/pcp/internal/agent/pmcd"
+	"github.com/go-pcp/pcp/internal/agent/pmimport"
 	"github.com/go-pcp/pcp/internal/agent/postgresql"
 	"github.com/go-pcp/pcp/internal/agent/proc"
 	"github.com/go-pcp/pcp/internal/agent/rabbitmq"
@@ -63,6 +64,7 @@ func Builtins() []builtin.Spec {
 		sockets.Builtin(),
 		openmetrics.Builtin(),
 		opentelemetry.Builtin(),
+		pmimport.Builtin(),
 		smart.Builtin(),
 		amdgpu.Builtin(),
 		redis.Builtin(),

@@ -52,7 +52,8 @@ var readsHost = map[string]string{
 	"openmetrics": "none: addresses of its configuration", "opentelemetry": "none: a listener", "statsd": "none: a listener", "trace": "none: a listener",
 	"redis": "none: addresses of services", "nginx": "none: the same", "apache": "none: the same", "haproxy": "none: the same", "memcache": "none: the same",
 	"postgresql": "none: the same", "mysql": "none: the same", "rabbitmq": "none: the same", "valkey": "none: the same", "chrony": "none: a program",
-	"sample": "none: made up", "simple": "none: about itself", "trivial": "none: about itself", "txmon": "none: memory",
+	"pmimport": "", // only if there are import programs
+	"sample":   "none: made up", "simple": "none: about itself", "trivial": "none: about itself", "txmon": "none: memory",
 }
 
 // TestHostRoot watches the mounted file systems of this machine while each agent is read as in a container, below another mount

@@ -228,6 +228,7 @@ var builtins = [...]struct{ name, value string }{
 	{"PCP_BIN_DIR", "/usr/bin"},
 	{"PCP_ETC_DIR", "/etc"},
 	{"PCP_GROUP", "pcp"},
+	{"PCP_IMPORTRUN_DIR", "/run/pmimport"},
 	{"PCP_LIB_DIR", "/usr/lib"},
 	{"PCP_LOG_DIR", "/var/log/pcp"},
 	{"PCP_PMCDCONF_PATH", "/etc/pcp/pmcd/pmcd.conf"},

@@ -44,6 +44,22 @@ type Options struct {
 	// instance writes all of them again.
 	InDomDeltas bool
 
+	// JoinLabels writes the labels of all instances of a domain in one record. Otherwise each instance has
+	// a record, as in the C library, and readers, which take the last one for all instances, find the labels
+	// of one instance only.
+	JoinLabels bool
+
+	// Program is the name under which the metrics pmimport show the program that writes the archive, until the archive
+	// ends; "" if they do not. Another program of that name takes its place. ProgramArgs names the sources of
+	// its data. ProgramDir is the directory of such descriptions, "" means the setting PCP_IMPORTRUN_DIR; by
+	// default only root may write there. If it cannot be written ProgramError is called, unless it is nil.
+	Program, ProgramVersion, ProgramArgs, ProgramDir string
+	ProgramError                                     func(error)
+
+	// Periodic is set by a program that runs from time to time: the metrics show it after the end too, and otherwise
+	// while its process runs (PMI_PROCESS).
+	Periodic bool
+
 	// Inherit is an archive whose metrics, instances and text the new one starts
 	// with (PMI_FLAG_INHERIT). Labels that are not yet written are inherited too.
 	// Handles belong to one archive.
@@ -79,6 +95,8 @@ type Importer struct {
 	body  []byte        // room for a record
 	body2 []byte        // memory for a record of the metadata
 	ended bool
+
+	program *program // as others see it, or nil
 }
 
 // A metric is a declared metric, with its values in the current record.
@@ -129,6 +147,7 @@ func Start(base string, opt Options) (*Importer, error) {
 			}
 			return nil, err
 		}
+		im.setProgram()
 		return im, nil
 	}
 	if err := im.opt.complete(); err != nil {
@@ -141,6 +160,7 @@ func Start(base string, opt Options) (*Importer, error) {
 		im.opt.Inherit = nil
 		im.inherit(old)
 	}
+	im.setProgram()
 	return im, nil
 }
 
@@ -350,7 +370,7 @@ func (im *Importer) End() error {
 	}
 	im.ended = true
 	if im.w == nil {
-		return fmt.Errorf("%s: %w", im.base, ErrNoData)
+		return im.endProgram(fmt.Errorf("%s: %w", im.base, ErrNoData))
 	}
 	var err error
 	if im.old == nil || im.old.begun {
@@ -359,7 +379,7 @@ func (im *Importer) End() error {
 	if e := im.w.Close(); err == nil {
 		err = e
 	}
-	return err
+	return im.endProgram(err)
 }
 
 // Discard ends the archive and removes its files. They are all made by Write: the
@@ -367,7 +387,7 @@ func (im *Importer) End() error {
 func (im *Importer) Discard() error {
 	im.ended = true
 	if im.w == nil {
-		return nil
+		return im.endProgram(nil)
 	}
-	return im.w.Discard()
+	return im.endProgram(im.w.Discard())
 }

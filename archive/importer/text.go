@@ -171,12 +171,24 @@ func (im *Importer) putLabels(t pcp.Timestamp) error {
 		return err
 	}
 	entry := false
+	var done map[pcp.InDom]bool // instance domains whose labels of instances are written
 	for i := range im.labels {
 		l := &im.labels[i]
+		sets := []pcp.LabelSet{l.set}
+		if im.opt.JoinLabels && l.level == pcp.LabelInstances {
+			if done[pcp.InDom(l.ident)] {
+				continue
+			}
+			if done == nil {
+				done = make(map[pcp.InDom]bool)
+			}
+			done[pcp.InDom(l.ident)] = true
+			sets = im.instanceLabels(l.ident)
+		}
 		if err := im.putSubject(t, l.level == pcp.LabelItem, l.level == pcp.LabelInDom || l.level == pcp.LabelInstances, l.ident, &entry); err != nil {
 			return err
 		}
-		b, err := archive.AppendLabels(im.body2[:0], t, l.level, l.ident, []pcp.LabelSet{l.set}, im.opt.Version)
+		b, err := archive.AppendLabels(im.body2[:0], t, l.level, l.ident, sets, im.opt.Version)
 		if err != nil {
 			return fmt.Errorf("%s: %w", im.base, err)
 		}
@@ -191,6 +203,17 @@ func (im *Importer) putLabels(t pcp.Timestamp) error {
 		return im.w.Index(t)
 	}
 	return nil
+}
+
+// instanceLabels returns the labels of instances of a domain that are not yet written.
+func (im *Importer) instanceLabels(ident uint32) []pcp.LabelSet {
+	var sets []pcp.LabelSet
+	for i := range im.labels {
+		if l := &im.labels[i]; l.level == pcp.LabelInstances && l.ident == ident {
+			sets = append(sets, l.set)
+		}
+	}
+	return sets
 }
 
 // putSubject writes the metric or the instance domain of text or labels, if it is

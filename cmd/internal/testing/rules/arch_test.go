@@ -121,7 +121,7 @@ var floors = map[string]int{
 	"internal/pacing":                     0,
 	"internal/debugname":                  0, // names
 	"internal/fileversion":                0,
-	"internal/safefile":                   0,
+	"internal/safefile":                   -1,
 	"internal/timezone":                   0,
 	"internal/hostlabels":                 1,
 	"internal/nsenter":                    1,
@@ -130,6 +130,7 @@ var floors = map[string]int{
 	"internal/agent/containers/runtimes":  1,
 	"internal/hostroot":                   0,
 	"internal/processes":                  0,
+	"internal/importrun":                  0,
 	"internal/rootproto":                  1,
 	"cmd/internal/agentlink":              4,
 	"cmd/internal/agent":                  3, // the program's table of agents, and those below it
