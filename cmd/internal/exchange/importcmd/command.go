@@ -110,8 +110,8 @@ func run(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// takeLabel takes an option for a field of the archive's label, and reports whether it is such
-// an option.
+// takeLabel takes an option for a field of the archive's label, or --append, and reports whether it is
+// such an option.
 func takeLabel(o *cli.Options, opt *cli.Option, arg string, label *importer.Options, zone *string) bool {
 	switch opt.Long {
 	case "host":
@@ -124,10 +124,23 @@ func takeLabel(o *cli.Options, opt *cli.Option, arg string, label *importer.Opti
 			break
 		}
 		label.Version = int(arg[0] - '0')
+	case "append":
+		label.Append = true
 	default:
 		return false
 	}
 	return true
+}
+
+// takeAppend returns a function that takes the option --append.
+func takeAppend(label *importer.Options) func(*cli.Options, *cli.Option, string) bool {
+	return func(_ *cli.Options, opt *cli.Option, _ string) bool {
+		if opt.Long != "append" {
+			return false
+		}
+		label.Append = true
+		return true
+	}
 }
 
 // own takes an option.
@@ -178,8 +191,6 @@ func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
 			break
 		}
 		j.indoms = append(j.indoms, d)
-	case "append":
-		j.opt.Append = true
 	case "prefix":
 		if clean := cleanName(arg); clean != arg || arg == "" {
 			o.Usagef("-p %s: not the name of metrics", arg)

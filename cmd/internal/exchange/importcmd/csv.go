@@ -105,6 +105,7 @@ func (j *job) run() error {
 	j.progress = cli.NewProgress(j.env, j.env.ProgName(), 2*size)
 	defer j.progress.Clear()
 	// It writes nothing yet, but sees whether it may.
+	announce(j.env, &j.opt, j.file)
 	im, err := importer.Start(j.archive, j.opt)
 	if err != nil {
 		return err
@@ -130,8 +131,10 @@ func (j *job) copy(im *importer.Importer, in io.ReadSeeker) error {
 		if !last.IsZero() && t.Before(last) {
 			return fmt.Errorf("%s:%d: the time goes back, from %s to %s", j.file, line, last.Format(time.RFC3339Nano), t.Format(time.RFC3339Nano))
 		}
-		if rows == 1 && j.stored != nil && !t.After(j.stored.end) {
-			return fmt.Errorf("%s:%d: %s is not after the last record of %s, %s", j.file, line, t.Format(time.RFC3339Nano), j.archive, j.stored.end.In(j.loc).Format(time.RFC3339Nano))
+		if rows == 1 {
+			if err := j.stored.after(t, j.loc); err != nil {
+				return fmt.Errorf("%s:%d: %w", j.file, line, err)
+			}
 		}
 		last = t
 		for i, s := range row {
@@ -431,9 +434,7 @@ func (j *job) inDomOf(im *importer.Importer, m *metric, shared map[string]pcp.In
 			return indom, nil // a single value; the columns are refused
 		}
 	} else if !ok {
-		for indom = im.NewInDom(); j.stored.has(indom); {
-			indom = im.NewInDom()
-		}
+		indom = j.stored.newInDom(im)
 		shared[key] = indom
 	}
 	for _, c := range m.columns {

@@ -32,6 +32,7 @@ var IostatCommand = &cli.Command{
 			{Short: 'V', Arg: "VERSION", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
 			{Short: 'v', Help: "print the times of samples"},
 			{Short: 'Z', Arg: "TIMEZONE", Help: "time zone of times, +HHMM or -HHMM [that of the file, else UTC]"},
+			optAppend(),
 			{Short: '?', Long: "help", Help: "show this usage message and exit"},
 		}
 	},
@@ -45,6 +46,7 @@ is computed from totals and rates of disks, or is 15 seconds if there are none.
 
 Dates such as 05/11/26 are the day before the month.`,
 	Examples: []cli.Example{
+		{Line: "pcp import iostat --append more.txt io", Text: "add later output to the archive"},
 		{Line: "S_TIME_FORMAT=ISO iostat -t -x 10 100 >io.txt && pcp import iostat io.txt io", Text: "record and import"},
 		{Line: "pcp import iostat -S 09:00:00 -t 10 io.txt io", Text: "set the times of samples without times"},
 	},
@@ -79,10 +81,6 @@ func runIostat(ctx context.Context, env *cli.Env) int {
 	case "2", "3":
 		p.opt.Version = int(p.version[0] - '0')
 	case "":
-		var err error
-		if p.opt.Version, err = defaultVersion(env); err != nil {
-			return env.Fatalf("%v", err)
-		}
 	default:
 		return fail("Illegal -V value, must be 2 or 3")
 	}
@@ -184,6 +182,8 @@ func (p *iostat) options() (args []string, bad, help bool) {
 		case opt == nil:
 			fmt.Fprintf(p.env.Stderr, "%s: %s\n", p.env.ProgName(), g.Problem())
 			bad = true
+		case opt.Long == "append":
+			p.opt.Append = true
 		case opt.Short == 'S':
 			p.baseTime, p.baseTimeSet = arg, true
 		case opt.Short == 't':
@@ -509,9 +509,7 @@ func (p *iostat) start() error {
 		}
 		p.opt.TimeZone = "PCP" + sign + zone[1:3] + ":" + zone[3:]
 	}
-	im, err := importer.Start(p.base, p.opt)
-	p.out.im = im
-	return err
+	return p.out.start(p.env, p.base, p.opt, p.file)
 }
 
 func (p *iostat) defineCPU() error {

@@ -216,7 +216,7 @@ func (p *iostat) newDevice(name string, metrics int) (*device, error) {
 	if len(p.order) == maxInstances {
 		return nil, errManyInstances
 	}
-	if err := p.out.im.AddInstance(diskInDom(), name, int32(len(p.order))); err != nil {
+	if err := p.out.addInstance(diskInDom(), name, int32(len(p.order))); err != nil {
 		return nil, err
 	}
 	d := &device{name: name}

@@ -63,6 +63,7 @@ others.`,
 func llmOptions() []cli.Option {
 	return []cli.Option{
 		{Short: 'a', Long: "archive", Arg: "ARCHIVE", Help: "archive to create [start of the benchmark]"},
+		optAppend(),
 		{Short: 'H', Long: "hostname", Arg: "HOST", Help: "host that the archive is of"},
 		{Short: 'v', Long: "verbose", Help: "report each step"},
 		{Short: 'h', Long: "help", Help: "show this usage message and exit"},
@@ -98,6 +99,7 @@ type llm struct {
 	file          string
 	archive, host string
 	verbose       bool
+	append        bool
 
 	wrapped object // the whole document: with labels, if it is one of Model Furnace
 	report  object
@@ -113,6 +115,8 @@ func (l *llm) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 		l.host = arg
 	case "verbose":
 		l.verbose = true
+	case "append":
+		l.append = true
 	default:
 		return false
 	}
@@ -290,15 +294,14 @@ func (l *llm) start(host string, t time.Time, prefix string, metrics []llmMetric
 	if l.archive == "" {
 		l.archive = t.UTC().Format("20060102.15.04")
 	}
-	opt := importer.Options{Host: l.host, TimeZone: "UTC"}
-	_, err := completeOptions(l.env, &opt, opt.TimeZone)
-	if err == nil {
-		l.out.im, err = importer.Start(l.archive, opt)
-	}
-	if err != nil {
+	opt := importer.Options{Host: l.host, TimeZone: "UTC", Append: l.append}
+	if err := l.out.start(l.env, l.archive, opt, l.file); err != nil {
 		return err
 	}
 	l.insts = make(map[int32]string)
+	for _, in := range l.out.stored.instances(llmInDom()) {
+		l.insts[in.Inst] = in.Name
+	}
 	for i, m := range metrics {
 		id := pcp.NewPMID(llmDomain, 0, i)
 		if _, err := l.out.im.AddMetric(prefix+m.name, pcp.Desc{PMID: id, Type: m.typ, InDom: llmInDom(), Sem: pcp.SemDiscrete, Units: m.units}); err != nil {
@@ -453,7 +456,7 @@ func (l *llm) readVLLM() error {
 		return err
 	}
 	inst := backend + "-" + model
-	if err := l.instance(inst, 1); err != nil {
+	if err := l.instance(inst, l.freeID(inst)); err != nil {
 		return err
 	}
 	return l.write(start, llmTime(start.UnixMicro()+took), func() error {
@@ -650,6 +653,15 @@ func (l *llm) benchmark(b object, run *string) error {
 		}
 		return nil
 	})
+}
+
+// freeID returns the number of a benchmark, or the first free number.
+func (l *llm) freeID(name string) int32 {
+	for id := int32(1); ; id++ {
+		if had, ok := l.insts[id]; !ok || had == name {
+			return id
+		}
+	}
 }
 
 // instanceID returns a number for the name of a benchmark that is the same in all archives, unless two

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/importer"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/pcptime"
@@ -25,17 +26,23 @@ var MRTGCommand = &cli.Command{
 	Group:    cli.Export,
 	Summary:  "create an archive from a log of MRTG",
 	Synopsis: "hostname devname timezone infile outfile",
-	Options:  func() []cli.Option { return []cli.Option{cli.OptHelp} },
+	Options:  func() []cli.Option { return []cli.Option{optAppend(), cli.OptHelp} },
 	Doc: `The file is a log of MRTG, the newest line first. Its average rates become counters of bytes,
 network.interface.in.bytes and network.interface.out.bytes with the instance devname, which begin at
-0. "-" is standard input. Lines with the time 0, with which MRTG fills its logs, are ignored.`,
-	Examples: []cli.Example{{Line: "pcp import mrtg gate eth0 UTC gate_eth0.log gate", Text: "import the log of a network interface"}},
-	SeeAlso:  []string{"pmval(1)"},
-	Run:      runMRTG,
+0. "-" is standard input. Lines with the time 0, with which MRTG fills its logs, are ignored.
+
+With --append, lines up to the end of the archive are ignored too, and the counters continue.`,
+	Examples: []cli.Example{
+		{Line: "pcp import mrtg gate eth0 UTC gate_eth0.log gate", Text: "import the log of a network interface"},
+		{Line: "pcp import mrtg --append gate eth0 UTC gate_eth0.log gate", Text: "add the new lines of the log"},
+	},
+	SeeAlso: []string{"pmval(1)"},
+	Run:     runMRTG,
 }
 
 func runMRTG(ctx context.Context, env *cli.Env) int {
-	o := cli.ParseArgs(env, cli.ParseConfig{})
+	var opt importer.Options
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: takeAppend(&opt)})
 	if !o.Errors() && len(o.Args) != 5 {
 		fmt.Fprintf(env.Stdout, "Usage: %s %s\n", env.ProgName(), env.Command.Synopsis)
 		return 1
@@ -53,21 +60,14 @@ func runMRTG(ctx context.Context, env *cli.Env) int {
 		defer f.Close()
 		in = f
 	}
-	opt := importer.Options{Host: host, TimeZone: zone}
-	version, err := defaultVersion(env)
-	if err == nil {
-		opt.Version, err = version, volumeSize(env, &opt)
-	}
-	if err != nil {
-		return env.Fatalf("%v", err)
-	}
+	opt.Host, opt.TimeZone = host, zone
 	var out output
 	samples, err := readMRTG(ctx, file, in)
 	if err == nil && len(samples) == 0 {
 		err = fmt.Errorf("%s: %w", file, errNoValue)
 	}
 	if err == nil {
-		out.im, err = importer.Start(base, opt)
+		err = out.start(env, base, opt, file)
 	}
 	if err == nil {
 		err = out.writeMRTG(ctx, file, device, samples)
@@ -133,33 +133,26 @@ const maxMRTGTime = 253402300799
 
 // writeMRTG writes the samples.
 func (o *output) writeMRTG(ctx context.Context, file, device string, samples []mrtgSample) error {
-	// Numbers are those of the Linux agent.
-	indom := pcp.NewInDom(60, 3)
-	var handles [2]importer.Handle
-	for i, m := range []struct {
-		name string
-		item int
-	}{{"network.interface.in.bytes", 0}, {"network.interface.out.bytes", 8}} {
-		_, err := o.im.AddMetric(m.name, pcp.Desc{
-			PMID: pcp.NewPMID(60, 3, m.item), Type: pcp.TypeU64, InDom: indom, Sem: pcp.SemCounter, Units: pcp.Units{DimSpace: 1},
-		})
-		if err == nil && i == 0 {
-			err = o.im.AddInstance(indom, device, 1)
-		}
-		if err == nil {
-			handles[i], err = o.im.Handle(m.name, device)
-		}
-		if err != nil {
-			return err
-		}
-		o.metrics++
+	handles, err := o.declareMRTG(device)
+	if err != nil {
+		return err
 	}
-	var totals mrtgTotals
-	for i, s := range samples {
-		err := ctx.Err()
-		if i > 0 && err == nil {
-			err = totals.add(s, samples[i-1])
+	totals, before, err := o.stored.mrtgTotals(device)
+	if err != nil {
+		return err
+	}
+	if o.stored != nil {
+		samples = slices.DeleteFunc(samples, func(s mrtgSample) bool { return !time.Unix(s.time, 0).After(o.stored.end) })
+		if len(samples) == 0 {
+			return fmt.Errorf("%s: no line is after the last record of %s, %s", file, o.stored.base, o.stored.end.UTC().Format(time.RFC3339))
 		}
+	}
+	for _, s := range samples {
+		err := ctx.Err()
+		if before.line > 0 && err == nil {
+			err = totals.add(s, before)
+		}
+		before = s
 		for j, n := range totals {
 			if err == nil {
 				err = handles[j].PutUint(n)
@@ -174,6 +167,73 @@ func (o *output) writeMRTG(ctx context.Context, file, device string, samples []m
 		o.values += 2
 	}
 	return nil
+}
+
+// declareMRTG declares the metrics. Numbers are those of the Linux agent.
+func (o *output) declareMRTG(device string) (handles [2]importer.Handle, err error) {
+	indom := pcp.NewInDom(60, 3)
+	for i, name := range mrtgMetrics {
+		_, err := o.im.AddMetric(name, pcp.Desc{
+			PMID: pcp.NewPMID(60, 3, 8*i), Type: pcp.TypeU64, InDom: indom, Sem: pcp.SemCounter, Units: pcp.Units{DimSpace: 1},
+		})
+		if err == nil && i == 0 {
+			err = o.addInstance(indom, device, 1)
+		}
+		if err == nil {
+			handles[i], err = o.im.Handle(name, device)
+		}
+		if err != nil {
+			return handles, err
+		}
+		o.metrics++
+	}
+	return handles, nil
+}
+
+// mrtgMetrics are the metrics of received and sent bytes.
+var mrtgMetrics = [2]string{"network.interface.in.bytes", "network.interface.out.bytes"}
+
+// mrtgTotals returns the last values of a device in the archive that is continued, and a sample at their time. Without
+// values the line of the sample is 0.
+func (s *stored) mrtgTotals(device string) (totals mrtgTotals, last mrtgSample, err error) {
+	var descs [2]pcp.Desc
+	for i, name := range mrtgMetrics {
+		desc, ok := s.desc(name)
+		if !ok {
+			return totals, last, nil
+		}
+		descs[i] = desc
+	}
+	list := s.instances(descs[0].InDom)
+	at := slices.IndexFunc(list, func(in pcp.Instance) bool { return in.Name == device })
+	if at < 0 {
+		return totals, last, nil
+	}
+	a, err := archive.Open(s.base)
+	if err != nil {
+		return totals, last, err
+	}
+	defer a.Close()
+	for res, err := range a.Records(pcp.TimestampOf(s.end), archive.Backward) {
+		if err != nil {
+			return totals, last, fmt.Errorf("%s: %w", s.base, err)
+		}
+		found := 0
+		for _, vs := range res.Sets {
+			for _, v := range vs.Values {
+				for i, desc := range descs {
+					if vs.PMID == desc.PMID && v.Inst == list[at].Inst {
+						totals[i] = v.As(pcp.TypeU64).Uint64()
+						found++
+					}
+				}
+			}
+		}
+		if found == len(descs) {
+			return totals, mrtgSample{line: 1, time: res.Time.Sec}, nil
+		}
+	}
+	return totals, last, nil
 }
 
 // mrtgTotals are the bytes received and sent.

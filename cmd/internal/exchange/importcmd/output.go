@@ -17,9 +17,10 @@ import (
 )
 
 // An output is the archive that an import writes. If the import fails nothing of
-// it stays.
+// it stays; an archive that was continued is as before.
 type output struct {
 	im              *importer.Importer
+	stored          *stored // the archive that is continued, else nil
 	metrics, values int
 	records         int
 	first, last     time.Time
@@ -27,6 +28,11 @@ type output struct {
 
 // write writes the values that were put as a record.
 func (o *output) write(t time.Time) error {
+	if o.records == 0 {
+		if err := o.stored.after(t, t.Location()); err != nil {
+			return err
+		}
+	}
 	if err := o.im.Write(t); err != nil {
 		return err
 	}

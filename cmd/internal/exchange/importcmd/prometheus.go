@@ -33,6 +33,7 @@ var PrometheusCommand = &cli.Command{
 			{Short: 'h', Long: "host", Arg: "HOST", Help: "host that the data are of [this host]"},
 			{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "time zone of the host [TZ]"},
 			{Long: "archive-version", Arg: "N", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
+			{Long: "append", Help: "add to the archive if there is one"},
 			cli.OptVersion,
 			cli.OptHelp,
 			cli.Heading("Reading options"),
@@ -56,13 +57,14 @@ such as seconds, milliseconds, bytes, celsius or watts.`,
 	Examples: []cli.Example{
 		{Line: "curl -s localhost:9100/metrics >node.prom && pcp import prometheus node.prom node", Text: "record a node exporter once"},
 		{Line: "pcp import prometheus node-*.prom node", Text: "import files saved at several times"},
+		{Line: "pcp import prometheus --append later.prom node", Text: "add a file saved later"},
 	},
 	SeeAlso: []string{"pmval(1)", "pmdaopenmetrics(1)"},
 	Run:     runPrometheus,
 }
 
 func runPrometheus(ctx context.Context, env *cli.Env) int {
-	p := &prometheus{env: env, families: make(map[string]*family), metrics: make(map[string]*promMetric)}
+	p := &prometheus{env: env, opt: importer.Options{JoinLabels: true}, families: make(map[string]*family), metrics: make(map[string]*promMetric)}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: p.own})
 	if !o.WantsVersion() && !o.Errors() && len(o.Args) < 2 {
 		o.Usagef("a file and an archive are needed")
@@ -70,7 +72,16 @@ func runPrometheus(ctx context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	loc, err := completeOptions(env, &p.opt, p.zone)
+	base := o.Args[len(o.Args)-1]
+	old, err := findStored(env, base, &p.opt)
+	if err == nil && old != nil {
+		// Its version and time zone are used unless options set others.
+		p.opt.Version, p.zone = cmp.Or(p.opt.Version, old.label.Version), cmp.Or(p.zone, old.label.TimeZone)
+	}
+	var loc *time.Location
+	if err == nil {
+		loc, err = completeOptions(env, &p.opt, p.zone)
+	}
 	if err != nil {
 		return env.Fatalf("%v", err)
 	}
@@ -89,7 +100,7 @@ func runPrometheus(ctx context.Context, env *cli.Env) int {
 		err = fmt.Errorf("%s: %w", o.Args[last-1], errNoValue)
 	}
 	if err == nil {
-		err = p.write(ctx, o.Args[last])
+		err = p.write(ctx, base)
 	}
 	return p.out.finish(ctx, env, loc, err)
 }
@@ -398,15 +409,11 @@ func unitsOf(unit, name string) (u pcp.Units, ok bool) {
 
 // write makes the archive.
 func (p *prometheus) write(ctx context.Context, base string) error {
-	var err error
-	if p.out.im, err = importer.Start(base, p.opt); err != nil {
+	if err := p.out.start(p.env, base, p.opt, p.files...); err != nil {
 		return err
 	}
-	shared := make(map[string]pcp.InDom)
-	for _, m := range p.order {
-		if err := p.declare(m, shared); err != nil {
-			return fmt.Errorf("%s: %w", m.where, err)
-		}
+	if err := p.declareAll(); err != nil {
+		return err
 	}
 	slices.SortStableFunc(p.samples, func(a, b promSample) int { return cmp.Compare(a.time, b.time) })
 	for i, s := range p.samples {
@@ -426,68 +433,6 @@ func (p *prometheus) write(ctx context.Context, base string) error {
 		}
 	}
 	return nil
-}
-
-// declare makes a metric and its instances known to the archive. Metrics with the same
-// instances share an instance domain.
-func (p *prometheus) declare(m *promMetric, shared map[string]pcp.InDom) error {
-	name := metricName(m.name)
-	if p.prefix != "" {
-		name = p.prefix + "." + name
-	}
-	desc, help := p.describe(m.name)
-	im := p.out.im
-	var instances []string
-	if m.labels {
-		for i, s := range m.order {
-			instances = append(instances, s.name(i))
-		}
-		key := strings.Join(instances, "\x00")
-		indom, ok := shared[key]
-		if !ok {
-			indom = im.NewInDom()
-			shared[key] = indom
-		}
-		desc.InDom = indom
-		for i, s := range m.order {
-			if ok {
-				break
-			}
-			if err := im.AddInstance(indom, instances[i], int32(i)); err != nil {
-				return err
-			}
-			for _, l := range s.labels {
-				// A name that begins with an underscore is not one for a label of ours.
-				if err := im.PutLabel(pcp.LabelInstances, uint32(indom), int32(i), cleanName(l.Name), jsonString(l.Value)); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if err := p.out.add(name, desc); err != nil {
-		return err
-	}
-	for i, s := range m.order {
-		inst := ""
-		if m.labels {
-			inst = instances[i]
-		}
-		var err error
-		if s.handle, err = im.Handle(name, inst); err != nil {
-			return err
-		}
-	}
-	if help == "" {
-		return nil
-	}
-	id := uint32(m.order[0].handle.Desc().PMID)
-	oneLine, _, _ := strings.Cut(help, "\n")
-	if oneLine != "" {
-		if err := im.PutText(pcp.TextOneLine|pcp.TextPMID, id, oneLine); err != nil {
-			return err
-		}
-	}
-	return im.PutText(pcp.TextHelp|pcp.TextPMID, id, help)
 }
 
 // metricName returns the name of a metric here: each colon is a dot, and an underscore

@@ -27,7 +27,7 @@ var SarCommand = &cli.Command{
 	Group:    cli.Export,
 	Summary:  "create an archive from a file of sar",
 	Synopsis: "infile outfile",
-	Options:  func() []cli.Option { return []cli.Option{cli.OptHelp} },
+	Options:  func() []cli.Option { return []cli.Option{optAppend(), cli.OptHelp} },
 	Doc: `The file is one of sadc(8), for example in /var/log/sysstat, that sadf(1) of this machine can read
 (SADF sets another command), or, if its name ends in .xml, the output of "sadf -x FILE -- -A". "-"
 is such XML on standard input.
@@ -37,6 +37,7 @@ values are instantaneous, and their numbers and units are not those of the agent
 as written by sadf.`,
 	Examples: []cli.Example{
 		{Line: "pcp import sar /var/log/sysstat/sa22 monday", Text: "import a file of sadc"},
+		{Line: "pcp import sar --append /var/log/sysstat/sa23 monday", Text: "add the next day"},
 		{Line: "sadf -x sa22 -- -A >sa22.xml && pcp import sar sa22.xml monday", Text: "the same with sadf of another machine"},
 	},
 	SeeAlso: []string{"sadf(1)", "pmval(1)"},
@@ -44,19 +45,15 @@ as written by sadf.`,
 }
 
 func runSar(ctx context.Context, env *cli.Env) int {
-	o := cli.ParseArgs(env, cli.ParseConfig{})
+	opt := importer.Options{TimeZone: sarZone}
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: takeAppend(&opt)})
 	if len(o.Args) != 2 {
 		o.WantUsage()
 	}
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	s := &sar{file: o.Args[0], base: o.Args[1], handles: make(map[string]importer.Handle), inDoms: make(map[pcp.InDom]map[string]bool), unknown: make(map[string]bool)}
-	s.opt.TimeZone = sarZone
-	var err error
-	if s.opt.Version, err = defaultVersion(env); err != nil {
-		return env.Fatalf("%v", err)
-	}
+	s := &sar{env: env, file: o.Args[0], base: o.Args[1], opt: opt, handles: make(map[string]importer.Handle), inDoms: make(map[pcp.InDom]map[string]bool), unknown: make(map[string]bool)}
 	in, wait, err := s.open(ctx, env)
 	if err != nil {
 		return env.Fatalf("%v", err)
@@ -96,6 +93,7 @@ const (
 
 // A sar is one document to import.
 type sar struct {
+	env        *cli.Env
 	file, base string
 	opt        importer.Options
 	out        output
@@ -421,11 +419,9 @@ func (s *sar) put(name, inst, value string) error {
 func (s *sar) handle(name, inst string) (importer.Handle, error) {
 	var none importer.Handle
 	if s.out.im == nil {
-		im, err := importer.Start(s.base, s.opt)
-		if err != nil {
+		if err := s.out.start(s.env, s.base, s.opt, s.file); err != nil {
 			return none, err
 		}
-		s.out.im = im
 	}
 	desc := descOf(name)
 	if inst != "" {
@@ -438,7 +434,7 @@ func (s *sar) handle(name, inst string) (importer.Handle, error) {
 			if len(list) == maxInstances {
 				return none, errManyInstances
 			}
-			if err := s.out.im.AddInstance(desc.InDom, inst, int32(len(list))); err != nil {
+			if err := s.out.addInstance(desc.InDom, inst, int32(len(list))); err != nil {
 				return none, err
 			}
 			list[inst] = true

@@ -25,6 +25,12 @@ func TestMain(m *testing.M) {
 				Getenv: os.Getenv, LookupEnv: os.LookupEnv, Version: "6.0.3", Command: importcmd.Command,
 			}))
 		},
+		"labels": func() {
+			if err := labels(os.Stdout, os.Args[1], os.Args[2]); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
 		"dump": func() {
 			if err := dump(os.Stdout, os.Args[1]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -32,6 +38,25 @@ func TestMain(m *testing.M) {
 			}
 		},
 	})
+}
+
+// labels prints the labels of the instances of a metric at the end of an archive.
+func labels(w io.Writer, path, name string) error {
+	a, err := archive.Open(path)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	id, _ := a.Meta().LookupName(name)
+	desc, err := a.Meta().Desc(id)
+	if err != nil {
+		return err
+	}
+	sets, _ := a.Meta().LookupLabels(pcp.LabelInstances, uint32(desc.InDom), pcp.Timestamp{Sec: 1 << 40})
+	for _, set := range sets {
+		fmt.Fprintf(w, "%d %s\n", set.Inst, set.JSON)
+	}
+	return nil
 }
 
 // TestScripts runs the scripts in testdata/script; UPDATE=1 writes the outputs
@@ -44,6 +69,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TZ", "UTC")
 			env.Setenv("PCP_ARCHIVE_VERSION", "3")
+			env.Setenv("PCP_IMPORTRUN_DIR", env.WorkDir+"/run")
 			return nil
 		},
 	})

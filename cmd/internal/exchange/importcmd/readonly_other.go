@@ -1,0 +1,6 @@
+//go:build !unix
+
+package importcmd
+
+// readOnly returns false.
+func readOnly(error) bool { return false }
