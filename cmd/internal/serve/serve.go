@@ -19,6 +19,7 @@ func Commands() []*cli.Command {
 		pmcd.Command,
 		proxy.Command,
 		services.Command,
+		services.CheckCommand,
 		passwd.Command,
 		series.Command,
 		doctor.Command,
