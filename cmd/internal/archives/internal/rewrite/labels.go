@@ -11,9 +11,13 @@ import (
 
 // labels writes a record of labels with the changes of the rules.
 func (w *rewriter) labels(rec *archive.MetaRecord, body []byte) error {
+	changes := ^labelNew
+	if w.rules.cfg.KeepSets {
+		changes = ^0
+	}
 	concerned := false
 	for _, s := range w.rules.labels {
-		if s.level == rec.Level && s.ident == rec.Ident && s.flags&^labelNew != 0 {
+		if s.level == rec.Level && s.ident == rec.Ident && s.flags&changes != 0 {
 			concerned = true
 		}
 	}
@@ -26,7 +30,16 @@ func (w *rewriter) labels(rec *archive.MetaRecord, body []byte) error {
 			continue
 		}
 		gone, err := e.apply(s)
-		if gone || err != nil {
+		if err != nil {
+			return err
+		}
+		if gone {
+			e.sets = nil
+			break
+		}
+	}
+	if w.rules.cfg.KeepSets {
+		if err := e.addNew(); err != nil {
 			return err
 		}
 	}
@@ -38,7 +51,7 @@ func (w *rewriter) labels(rec *archive.MetaRecord, body []byte) error {
 
 // A labelEdit is a record of labels being changed. Rules take sets out of it and write
 // them as separate records; the remaining sets are written at the end. With
-// [Config.KeepSets] only labels that move to another identifier or instance are taken out.
+// [Config.KeepSets] only labels that move to another identifier or instance are taken out, and new labels are put in.
 type labelEdit struct {
 	w     *rewriter
 	rec   *archive.MetaRecord
@@ -49,6 +62,55 @@ type labelEdit struct {
 // inPlace reports whether the changes of a rule stay in the record.
 func (e *labelEdit) inPlace(s *labelSpec) bool {
 	return e.w.rules.cfg.KeepSets && s.newIdent == e.ident
+}
+
+// addNew adds the new labels of the rules to the sets.
+func (e *labelEdit) addNew() error {
+	for s := range fromLast(e.w.rules.labels) {
+		if s.flags&labelNew == 0 || s.level != e.rec.Level || s.newIdent != e.ident {
+			continue
+		}
+		at := slices.IndexFunc(e.sets, func(set pcp.LabelSet) bool { return s.level != pcp.LabelInstances || set.Inst == s.newSet.Inst })
+		if at < 0 {
+			e.sets = append(e.sets, s.newSet)
+			continue
+		}
+		if err := e.sets[at].Add(s.newSet.JSON, s.level); err != nil {
+			return &ValueError{What: "Unable to add label " + s.newSet.JSON, Err: err}
+		}
+	}
+	return nil
+}
+
+// newLabels returns the records of the labels that the rules add, for the start of the copy. With [Config.KeepSets]
+// there is a record for each identifier whose labels are not in another record then: readers use one record for a time.
+func (w *rewriter) newLabels(t pcp.Timestamp) []archive.MetaRecord {
+	var list []archive.MetaRecord
+	for s := range fromLast(w.rules.labels) {
+		if s.flags&labelNew == 0 {
+			continue
+		}
+		rec := archive.MetaRecord{Type: archive.MetaLabel, Time: t, Level: s.level, Ident: s.newIdent, Labels: []pcp.LabelSet{s.newSet}}
+		if w.rules.cfg.KeepSets {
+			at := slices.IndexFunc(list, func(r archive.MetaRecord) bool { return r.Level == rec.Level && r.Ident == rec.Ident })
+			if at >= 0 {
+				list[at].Labels = append(list[at].Labels, s.newSet)
+				continue
+			}
+			if w.hasLabels(s, t) {
+				continue // they get the new ones
+			}
+		}
+		list = append(list, rec)
+	}
+	return list
+}
+
+// hasLabels reports whether the archive has labels of the identifier of a rule at the start of the copy.
+func (w *rewriter) hasLabels(s *labelSpec, start pcp.Timestamp) bool {
+	return slices.ContainsFunc(w.rules.meta.LabelRecords(), func(rec archive.LabelRecord) bool {
+		return rec.Level == s.level && rec.Ident == s.ident && w.rules.global.shift(rec.Time).Compare(start) <= 0
+	})
 }
 
 func (e *labelEdit) write(ident uint32, sets []pcp.LabelSet) error {

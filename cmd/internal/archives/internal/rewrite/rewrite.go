@@ -235,13 +235,7 @@ func (w *rewriter) start(t pcp.Timestamp) error {
 		return err
 	}
 	w.needIndex = true
-	for s := range fromLast(w.rules.labels) {
-		if s.flags&labelNew == 0 {
-			continue
-		}
-		rec := archive.MetaRecord{
-			Type: archive.MetaLabel, Time: t, Level: s.level, Ident: s.newIdent, Labels: []pcp.LabelSet{s.newSet},
-		}
+	for _, rec := range w.newLabels(t) {
 		if err := w.copier.Meta(&rec, nil); err != nil {
 			return err
 		}

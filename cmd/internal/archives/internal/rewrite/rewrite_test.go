@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,7 @@ func TestKeepSets(t *testing.T) {
 		// A set has each name once: this label gets a set of its own in either case.
 		{`label context "n" { label -> "hostname" }`, `{"hostname":1}`, `{"hostname":1}`},
 		{`label context "n" { delete }`, `{"hostname":"cellar"}`, `{"hostname":"cellar"}`},
+		{`label context { new "color" "red" new "n" "2" }`, `{"color":"red","hostname":"cellar","n":"2"}`, `{"color":"red","n":"2"}`},
 	} {
 		for _, keep := range []bool{true, false} {
 			a := rewritten(t, archive.Version3, rewrite.Config{KeepSets: keep}, c.rule)
@@ -178,4 +180,48 @@ func TestExtraUnits(t *testing.T) {
 	f("ExtraUnits -> 0,1,0,0,HOUR,0,power,kw sem -> instant", "power (kW) hour")
 	f("extraunits -> 0,0,1,0,0,ONE,CURRENT,uA", "current (uA) count")
 	f("extraunits -> 1,0,0,MBYTE,0,0,0,0", "Mbyte")
+}
+
+// TestNewLabels adds labels to identifiers with labels, and without any.
+func TestNewLabels(t *testing.T) {
+	const rules = `label item 245.0.1 { new "a" "1" }
+label item 245.0.2 { new "b" "2" }
+label cluster 245.0 { new "c" "3" }
+label instances 245.1 { new "d" "4" }
+label domain 245 { new "n" "5" }`
+	for _, keep := range []bool{true, false} {
+		a := rewritten(t, archive.Version3, rewrite.Config{KeepSets: keep}, rules)
+		f := func(level pcp.LabelFlags, ident uint32, want ...string) {
+			t.Helper()
+			sets, _ := a.Meta().LookupLabels(level, ident, pcp.Timestamp{Sec: 1 << 40})
+			var got []string
+			for _, set := range sets {
+				got = append(got, set.JSON)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("keep %t: %s %d has %q, want %q", keep, level, ident, got, want)
+			}
+		}
+		item := func(n int) uint32 { return uint32(pcp.NewPMID(245, 0, n)) }
+		indom := uint32(pcp.NewInDom(245, 1))
+		f(pcp.LabelItem, item(2), `{"b":"2"}`)
+		f(pcp.LabelCluster, item(0), `{"c":"3"}`)
+		if !keep {
+			f(pcp.LabelItem, item(1), `{"a":"1"}`)
+			f(pcp.LabelDomain, 245, `{"n":"5"}`)
+			continue
+		}
+		f(pcp.LabelItem, item(1), `{"a":"1","hostname":"cellar","n":1}`)
+		f(pcp.LabelDomain, 245, `{"hostname":"cellar","n":"5"}`)
+		list, _ := a.Meta().Lifetimes(pcp.InDom(indom))
+		sets, _ := a.Meta().LookupLabels(pcp.LabelInstances, indom, pcp.Timestamp{Sec: 1 << 40})
+		if len(list) < 2 || len(sets) != len(list) {
+			t.Errorf("%d instances with labels, %d in all", len(sets), len(list))
+		}
+		for _, set := range sets {
+			if l, ok := set.Lookup("d"); !ok || l.Value != `"4"` {
+				t.Errorf("instance %d has %s", set.Inst, set.JSON)
+			}
+		}
+	}
 }

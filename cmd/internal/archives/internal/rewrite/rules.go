@@ -25,8 +25,9 @@ type Config struct {
 	// stays the same. Otherwise only changes that request it do.
 	Rescale bool
 
-	// KeepSets leaves a label that gets another name or value in its set, as PCP 7 does with values. Otherwise it
-	// gets a set of its own, as in 6.0.3, and readers find only one of the two.
+	// KeepSets leaves a label that gets another name or value in its set, as PCP 7 does with values, and adds new
+	// labels to the sets that exist. Otherwise they get sets of their own, as in 6.0.3, and readers find only one
+	// of the two.
 	KeepSets bool
 
 	// Seven has messages and summaries in the words of PCP 7.
