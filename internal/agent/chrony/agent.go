@@ -1,7 +1,6 @@
 package chrony
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -51,15 +50,19 @@ func New(cfg Config) (*service.Agent, error) {
 	})
 }
 
-// A limited buffer takes as many bytes as an answer may have.
-type limited struct{ bytes.Buffer }
+// A limited buffer takes as many bytes as an answer may have. It embeds no bytes.Buffer, whose ReadFrom
+// has no limit.
+type limited struct{ b []byte }
 
 func (l *limited) Write(b []byte) (int, error) {
-	if l.Len()+len(b) > service.MaxAnswer {
+	if len(l.b)+len(b) > service.MaxAnswer {
 		return 0, service.ErrTooBig
 	}
-	return l.Buffer.Write(b)
+	l.b = append(l.b, b...)
+	return len(b), nil
 }
+
+func (l *limited) String() string { return string(l.b) }
 
 // The fields of a line of each report.
 const (

@@ -52,6 +52,12 @@ func TestValues(t *testing.T) {
 	if err := newAgent(t, Config{Program: "false"}).Try(t.Context()); err == nil {
 		t.Error("a program that fails is no error")
 	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\ncat <<'X'\n"+report+"X\nyes , | head -c 9000000\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := newAgent(t, Config{Program: path}).Try(t.Context()); err == nil {
+		t.Error("too many bytes are no error")
+	}
 	if err := newAgent(t, Config{Program: filepath.Join(dir, "none")}).Try(t.Context()); err == nil {
 		t.Error("a missing program is no error")
 	}
