@@ -3,7 +3,6 @@
 package openmetrics
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +60,7 @@ func (s *source) runScript(ctx context.Context, take func(int) error) ([]byte, e
 	out, said := bounded{limit: maxScript, take: take}, bounded{limit: maxStderr, drop: true}
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err = cmd.Run()
-	for line := range strings.Lines(said.String()) {
+	for line := range strings.Lines(string(said.b)) {
 		s.a.log.Info(strings.TrimSuffix(line, "\n"), "script", s.path)
 	}
 	switch {
@@ -70,23 +69,23 @@ func (s *source) runScript(ctx context.Context, take func(int) error) ([]byte, e
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", s.path, err)
 	}
-	return out.Bytes(), nil
+	return out.b, nil
 }
 
-// bounded keeps written bytes, up to a limit.
+// bounded keeps written bytes, up to a limit. It embeds no bytes.Buffer, whose ReadFrom has no limit.
 type bounded struct {
-	bytes.Buffer
+	b     []byte
 	limit int
 	drop  bool // the excess, instead of failing
 	take  func(n int) error
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if left := b.limit - b.Len(); len(p) > left {
+	if left := b.limit - len(b.b); len(p) > left {
 		if !b.drop {
 			return 0, fmt.Errorf("it prints more than %d bytes", b.limit)
 		}
-		b.Buffer.Write(p[:left])
+		b.b = append(b.b, p[:left]...)
 		return len(p), nil
 	}
 	if b.take != nil {
@@ -94,7 +93,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	return b.Buffer.Write(p)
+	b.b = append(b.b, p...)
+	return len(p), nil
 }
 
 // Errors of scripts.
