@@ -32,6 +32,7 @@ type jsonSample struct {
 	Protocols  *jsonProtocols  `json:"protocols,omitempty"`
 	Processes  []jsonProcess   `json:"processes,omitempty"`
 	CGroups    []jsonCGroup    `json:"cgroups,omitempty"`
+	Containers []jsonContainer `json:"containers,omitempty"`
 	Charts     []jsonChart     `json:"charts,omitempty"`
 
 	Absent []jsonAbsent `json:"absent,omitempty"`
@@ -167,6 +168,10 @@ type jsonProcess struct {
 	Virtual   *float64 `json:"virtual,omitempty"`
 	Read      *float64 `json:"read,omitempty"`
 	Written   *float64 `json:"written,omitempty"`
+	Received  *float64 `json:"received,omitempty"`
+	Sent      *float64 `json:"sent,omitempty"`
+	GPU       *float64 `json:"gpu,omitempty"`
+	GPUMemory *float64 `json:"gpu_memory,omitempty"`
 	Threads   int32    `json:"threads,omitempty"`
 	Nice      int32    `json:"nice"`
 	Priority  int32    `json:"priority"`
@@ -183,9 +188,21 @@ type jsonCGroup struct {
 	Memory    *float64 `json:"memory,omitempty"`
 	Read      *float64 `json:"read,omitempty"`
 	Written   *float64 `json:"written,omitempty"`
+	Received  *float64 `json:"received,omitempty"`
+	Sent      *float64 `json:"sent,omitempty"`
 	PressCPU  *float64 `json:"pressure_cpu,omitempty"`
 	PressMem  *float64 `json:"pressure_memory,omitempty"`
 	PressIO   *float64 `json:"pressure_io,omitempty"`
+}
+
+type jsonContainer struct {
+	Name   string `json:"name"`
+	ID     string `json:"id"`
+	Engine string `json:"engine,omitempty"`
+	Image  string `json:"image,omitempty"`
+	State  string `json:"state,omitempty"`
+	PID    int32  `json:"pid,omitempty"`
+	jsonCGroup
 }
 
 type jsonChart struct {
@@ -213,7 +230,7 @@ func known(f float64) *float64 {
 
 // jsonGroups are the groups sampled if no view is chosen: all.
 const jsonGroups = model.System | model.CPUs | model.Disks | model.Files | model.Network | model.Pressure |
-	model.Processes | model.ProcessIO | model.CGroups
+	model.Processes | model.ProcessIO | model.CGroups | model.ProcessNet | model.ProcessGPU | model.Containers
 
 // printJSON prints an object for each sample.
 func (j *job) printJSON(ctx context.Context) int {
@@ -250,7 +267,10 @@ var sections = []struct {
 	{"protocols", model.PanelProtocols, model.Network},
 	{"processes", model.PanelProcesses, model.Processes},
 	{"processes: read", model.PanelProcessIO, model.ProcessIO},
+	{"processes: received", model.PanelProcessNet, model.ProcessNet},
+	{"processes: gpu", model.PanelProcessGPU, model.ProcessGPU},
 	{"cgroups: cpu", model.PanelCGroups, model.CGroups},
+	{"containers", model.PanelContainers, model.Containers},
 }
 
 // object returns a snapshot for JSON.
@@ -303,10 +323,12 @@ func (j *job) object(s *model.Snapshot, order *model.Order) *jsonSample {
 	}
 	for i := range s.CGroups {
 		if g := &s.CGroups[i]; s.Groups&model.CGroups != 0 {
-			o.CGroups = append(o.CGroups, jsonCGroup{
-				Path: g.Path, Processes: g.Processes, CPU: known(g.CPU), Memory: known(g.Memory), Read: known(g.Read), Written: known(g.Written),
-				PressCPU: known(g.PressCPU), PressMem: known(g.PressMem), PressIO: known(g.PressIO),
-			})
+			o.CGroups = append(o.CGroups, groupOf(g))
+		}
+	}
+	for i := range s.Containers {
+		if c := &s.Containers[i]; s.Groups&model.Containers != 0 {
+			o.Containers = append(o.Containers, jsonContainer{c.Name, c.ID, c.Engine, c.Image, c.State, c.PID, groupOf(&c.CGroup)})
 		}
 	}
 	for i := range s.Charts {
@@ -379,6 +401,13 @@ func stallOf(st *model.Stall) *jsonStall {
 	return s
 }
 
+func groupOf(g *model.CGroup) jsonCGroup {
+	return jsonCGroup{
+		Path: g.Path, Processes: g.Processes, CPU: known(g.CPU), Memory: known(g.Memory), Read: known(g.Read), Written: known(g.Written),
+		Received: known(g.In), Sent: known(g.Out), PressCPU: known(g.PressCPU), PressMem: known(g.PressMem), PressIO: known(g.PressIO),
+	}
+}
+
 func processOf(p *model.Process) jsonProcess {
 	state := ""
 	if p.State != 0 {
@@ -386,7 +415,8 @@ func processOf(p *model.Process) jsonProcess {
 	}
 	return jsonProcess{
 		PID: p.PID, Parent: p.Parent, User: p.Owner, Name: p.Name, Command: p.Args, State: state, CPU: known(p.CPU), CPUTime: known(p.Time),
-		Resident: known(p.RSS), Virtual: known(p.Size), Read: known(p.Read), Written: known(p.Written), Threads: p.Threads,
+		Resident: known(p.RSS), Virtual: known(p.Size), Read: known(p.Read), Written: known(p.Written),
+		Received: known(p.In), Sent: known(p.Out), GPU: known(p.GPU), GPUMemory: known(p.GPUMemory), Threads: p.Threads,
 		Nice: p.Nice, Priority: p.Priority, Processor: p.Processor, Start: known(p.Start), Terminal: p.TTY, CGroup: p.CGroup,
 	}
 }

@@ -26,7 +26,7 @@ var Command = &cli.Command{
 	Summary:  "show the activity of a host in the terminal, live or from archives",
 	Synopsis: "[options] [metricname ...]",
 	Doc: `
-Shows processors, memory, processes, control groups, disks, network, pressure and charts of any
+Shows processors, memory, processes, control groups, containers, disks, network, pressure and charts of any
 metric, on the screen of a terminal. Keys and the mouse select the view; ? lists the keys. Archives
 are replayed, with the same keys: Space pauses, the arrows step back and forward, b jumps to a time,
 + and - change the speed.
@@ -66,8 +66,8 @@ an object for each sample. It ends after -s samples, or at the end of the archiv
 			cli.OptDerived,
 			cli.OptDebug,
 			cli.Heading("What is shown"),
-			{Long: "view", Arg: "NAME", Help: "start with overview, processes, cgroups, disks, network, pressure or chart", Extra: true},
-			{Long: "sort", Arg: "COLUMN", Help: "sort processes by cpu, memory, time, pid, user, state, nice, threads, size, read, written, start, cgroup or command", Extra: true},
+			{Long: "view", Arg: "NAME", Help: "start with overview, processes, cgroups, disks, network, pressure, chart or containers", Extra: true},
+			{Long: "sort", Arg: "COLUMN", Help: "sort processes by cpu, memory, time, pid, user, state, nice, threads, size, read, written, received, sent, gpu, gpumemory, start, cgroup or command", Extra: true},
 			{Long: "filter", Arg: "TEXT", Help: "only processes whose command has a text, or one of several: ssh|cron", Extra: true},
 			{Long: "user", Arg: "NAME", Help: "only processes of a user", Extra: true},
 			{Long: "tree", Help: "processes below their parents", Extra: true},
@@ -94,7 +94,7 @@ func sortNames() map[string]model.Column {
 	return map[string]model.Column{
 		"cpu": model.ByCPU, "memory": model.ByMemory, "mem": model.ByMemory, "time": model.ByTime, "pid": model.ByPID, "user": model.ByOwner,
 		"state": model.ByState, "nice": model.ByNice, "threads": model.ByThreads, "size": model.BySize, "read": model.ByRead,
-		"written": model.ByWritten, "start": model.ByStart, "cgroup": model.ByCGroup, "command": model.ByCommand,
+		"written": model.ByWritten, "received": model.ByIn, "sent": model.ByOut, "gpu": model.ByGPU, "gpumemory": model.ByGPUMemory, "start": model.ByStart, "cgroup": model.ByCGroup, "command": model.ByCommand,
 	}
 }
 

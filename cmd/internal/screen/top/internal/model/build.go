@@ -14,6 +14,7 @@ import (
 func (s *Sampler) snapshot(ctx context.Context, need Group) (*Snapshot, error) {
 	snap := s.take()
 	snap.Time, snap.Groups = s.res.Time, need
+	snap.noThreads = s.noThreads
 	snap.archive, snap.called, snap.denied = s.archive != nil, s.called, s.cfg.Denied
 	snap.Interval = 0
 	for m := range s.cols {
@@ -48,6 +49,9 @@ func (s *Sampler) snapshot(ctx context.Context, need Group) (*Snapshot, error) {
 	}
 	if need&CGroups != 0 && err == nil {
 		err = s.cgroups(ctx, snap)
+	}
+	if need&Containers != 0 && err == nil {
+		err = s.containers(ctx, snap)
 	}
 	if err == nil {
 		err = s.chartValues(ctx, snap)

@@ -5,15 +5,20 @@ type Group uint32
 
 // Groups.
 const (
-	System    Group = 1 << iota // totals of the host, from which the history is made
-	CPUs                        // each processor
-	Disks                       // devices
-	Files                       // file systems
-	Network                     // interfaces and protocols
-	Pressure                    // how long work waits
-	Processes                   // each process
-	ProcessIO                   // the bytes that each process reads and writes, which the collector must be allowed to see
-	CGroups                     // the kernel's own sums of control groups
+	System     Group = 1 << iota // totals of the host, from which the history is made
+	CPUs                         // each processor
+	Disks                        // devices
+	Files                        // file systems
+	Network                      // interfaces and protocols
+	Pressure                     // how long work waits
+	Processes                    // each process
+	ProcessIO                    // the bytes that each process reads and writes, which the collector must be allowed to see
+	CGroups                      // the kernel's own sums of control groups
+	ProcessNet                   // the bytes that each process sends and receives, which the agent bpf counts
+	ProcessGPU                   // the use of graphics cards by each process
+	Sockets                      // the bytes of each TCP connection, with its control group
+	Containers
+	Threads   // of processes, which the collector is asked to list as well
 	numGroups = iota
 )
 
@@ -129,9 +134,33 @@ const (
 	mProcOwner
 	mProcCGroup
 	mProcTTY
+	mProcGroup
 
 	mProcRead
 	mProcWritten
+
+	mProcTCPIn
+	mProcTCPOut
+	mProcUDPIn
+	mProcUDPOut
+
+	mProcDRM
+	mProcDRMMemory
+	mProcNVIDIA
+	mProcNVIDIAMemory
+
+	mSockCGroup
+	mSockIn
+	mSockOut
+
+	mConName
+	mConEngine
+	mConImage
+	mConCGroup
+	mConPID
+	mConRunning
+	mConPaused
+	mConRestarting
 
 	mCGCPU
 	mCGMemory
@@ -269,8 +298,33 @@ var table = [numMetrics]struct {
 	mProcCGroup:    {Processes, text, true, []string{"proc.psinfo.cgroups"}},
 	mProcTTY:       {Processes, text, true, []string{"proc.psinfo.ttyname"}},
 
+	mProcGroup: {Processes, instant, true, []string{"proc.psinfo.tgid"}},
+
 	mProcRead:    {ProcessIO, rate, false, []string{"proc.io.read_bytes"}},
 	mProcWritten: {ProcessIO, rate, false, []string{"proc.io.write_bytes"}},
+
+	mProcTCPIn:  {ProcessNet, rate, false, []string{"bpf.proc.net.tcp.recv.bytes"}},
+	mProcTCPOut: {ProcessNet, rate, false, []string{"bpf.proc.net.tcp.send.bytes"}},
+	mProcUDPIn:  {ProcessNet, rate, false, []string{"bpf.proc.net.udp.recv.bytes"}},
+	mProcUDPOut: {ProcessNet, rate, false, []string{"bpf.proc.net.udp.send.bytes"}},
+
+	mProcDRM:          {ProcessGPU, rate, false, []string{"drm.proc.time"}},
+	mProcDRMMemory:    {ProcessGPU, instant, false, []string{"drm.proc.memory"}},
+	mProcNVIDIA:       {ProcessGPU, instant, false, []string{"nvidia.proc.all.gpuactive"}},
+	mProcNVIDIAMemory: {ProcessGPU, instant, false, []string{"nvidia.proc.all.memused"}},
+
+	mSockCGroup: {Sockets, text, false, []string{"network.persocket.cgroup"}},
+	mSockIn:     {Sockets, rate, false, []string{"network.persocket.bytes_received"}},
+	mSockOut:    {Sockets, rate, false, []string{"network.persocket.bytes_sent"}},
+
+	mConName:       {Containers, text, false, []string{"containers.name"}},
+	mConEngine:     {Containers, text, false, []string{"containers.engine"}},
+	mConImage:      {Containers, text, false, []string{"containers.image"}},
+	mConCGroup:     {Containers, text, false, []string{"containers.cgroup"}},
+	mConPID:        {Containers, instant, false, []string{"containers.pid"}},
+	mConRunning:    {Containers, instant, false, []string{"containers.state.running"}},
+	mConPaused:     {Containers, instant, false, []string{"containers.state.paused"}},
+	mConRestarting: {Containers, instant, false, []string{"containers.state.restarting"}},
 
 	mCGCPU:       {CGroups, rate, false, []string{"cgroup.cpu.stat.usage", "cgroup.cpuacct.usage"}},
 	mCGMemory:    {CGroups, instant, false, []string{"cgroup.memory.current", "cgroup.memory.usage"}},

@@ -25,6 +25,10 @@ const (
 	BySize
 	ByRead
 	ByWritten
+	ByIn
+	ByOut
+	ByGPU
+	ByGPUMemory
 	ByStart
 	ByCGroup
 	ByCommand
@@ -34,7 +38,7 @@ const (
 // Descends reports whether the largest are first, unless the order is reversed.
 func (c Column) Descends() bool {
 	switch c {
-	case ByCPU, ByMemory, ByTime, ByThreads, BySize, ByRead, ByWritten, ByStart:
+	case ByCPU, ByMemory, ByTime, ByThreads, BySize, ByRead, ByWritten, ByIn, ByOut, ByGPU, ByGPUMemory, ByStart:
 		return true
 	}
 	return false
@@ -49,6 +53,8 @@ type Selection struct {
 	Owner    string // "" for all
 	CGroup   string // and the groups below it, "" for all
 	NoKernel bool   // without threads of the kernel
+	Threads  bool   // with those of processes
+	Group    int32  // the process whose threads are selected, 0 for all processes
 	Folded   map[int32]bool
 }
 
@@ -94,6 +100,8 @@ func (o *Order) Rows(s *Snapshot, sel *Selection) []Row {
 
 func (sel *Selection) takes(p *Process) bool {
 	return (!sel.NoKernel || !p.Kernel()) &&
+		(sel.Threads || !p.Thread()) &&
+		(sel.Group == 0 || p.Group == sel.Group) &&
 		(sel.Owner == "" || p.Owner == sel.Owner) &&
 		(sel.CGroup == "" || inside(p.CGroup, sel.CGroup)) &&
 		(sel.Filter == "" || matches(p, sel.Filter))
@@ -188,6 +196,14 @@ func (sel *Selection) compare(list []Process) func(a, b int32) int {
 			n = number(a.Read, b.Read)
 		case ByWritten:
 			n = number(a.Written, b.Written)
+		case ByIn:
+			n = number(a.In, b.In)
+		case ByOut:
+			n = number(a.Out, b.Out)
+		case ByGPU:
+			n = number(a.GPU, b.GPU)
+		case ByGPUMemory:
+			n = number(a.GPUMemory, b.GPUMemory)
 		case ByStart:
 			n = number(a.Start, b.Start)
 		case ByCGroup:
@@ -198,7 +214,8 @@ func (sel *Selection) compare(list []Process) func(a, b int32) int {
 		if n != 0 {
 			return sign * n
 		}
-		if sel.By == ByCPU || sel.By == ByRead || sel.By == ByWritten { // the idle ones
+		switch sel.By {
+		case ByCPU, ByRead, ByWritten, ByIn, ByOut, ByGPU: // the idle ones
 			if n = number(b.RSS, a.RSS); n != 0 {
 				return n
 			}

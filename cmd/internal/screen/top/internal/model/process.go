@@ -20,12 +20,20 @@ func (s *Sampler) processes(ctx context.Context, snap *Snapshot) error {
 		snap.Processes = out
 		return nil
 	}
-	at := func(m metric) walk { return walk{c: &s.cols[m]} }
+	none := &column{}
+	at := func(m metric) walk {
+		if snap.Groups&table[m].group == 0 {
+			return walk{c: none} // its values are of an earlier sample
+		}
+		return walk{c: &s.cols[m]}
+	}
 	user, sys, rss, size := at(mProcUser), at(mProcSys), at(mProcRSS), at(mProcSize)
 	state, parent, name, nice := at(mProcState), at(mProcParent), at(mProcName), at(mProcNice)
 	priority, start, processor := at(mProcPriority), at(mProcStart), at(mProcProcessor)
 	args, threads, owner := at(mProcArgs), at(mProcThreads), at(mProcOwner)
-	cgroup, tty, read, written := at(mProcCGroup), at(mProcTTY), at(mProcRead), at(mProcWritten)
+	cgroup, tty, read, written, group := at(mProcCGroup), at(mProcTTY), at(mProcRead), at(mProcWritten), at(mProcGroup)
+	network := [...]walk{at(mProcTCPIn), at(mProcUDPIn), at(mProcTCPOut), at(mProcUDPOut)}
+	gpu := [...]walk{at(mProcDRM), at(mProcNVIDIA), at(mProcDRMMemory), at(mProcNVIDIAMemory)}
 	slowKept := !s.slowFetched()
 	known := 0
 	for _, pid := range base.insts {
@@ -41,6 +49,8 @@ func (s *Sampler) processes(ctx context.Context, snap *Snapshot) error {
 			PID: pid, Parent: whole(parent.num(pid)), Nice: whole(nice.num(pid)), Priority: whole(priority.num(pid)),
 			Processor: whole(processor.num(pid)), RSS: rss.num(pid), Size: size.num(pid), Start: start.num(pid),
 			Read: read.num(pid), Written: written.num(pid), CPU: nan(),
+			In: plus(network[0].num(pid), network[1].num(pid)), Out: plus(network[2].num(pid), network[3].num(pid)),
+			GPU: plus(gpu[0].num(pid), gpu[1].num(pid)/100), GPUMemory: plus(gpu[2].num(pid), gpu[3].num(pid)),
 		}
 		if u, y := user.num(pid), sys.num(pid); !math.IsNaN(u) && !math.IsNaN(y) {
 			p.CPU = u + y
@@ -54,10 +64,10 @@ func (s *Sampler) processes(ctx context.Context, snap *Snapshot) error {
 			old, p.CPU = nil, nan()
 		}
 		if old != nil && slowKept && !args.find(pid) && !owner.find(pid) {
-			p.Args, p.Owner, p.CGroup, p.TTY, p.Threads = old.Args, old.Owner, old.CGroup, old.TTY, old.Threads
+			p.Args, p.Owner, p.CGroup, p.TTY, p.Threads, p.Group = old.Args, old.Owner, old.CGroup, old.TTY, old.Threads, old.Group
 		} else {
 			p.Args, p.Owner, p.TTY = textAt(&args, pid), textAt(&owner, pid), textAt(&tty, pid)
-			p.Threads = whole(threads.num(pid))
+			p.Threads, p.Group = whole(threads.num(pid)), whole(group.num(pid))
 			p.CGroup = ownCGroup(textAt(&cgroup, pid))
 		}
 		if p.Args == "" && p.Name == "" {
@@ -69,6 +79,9 @@ func (s *Sampler) processes(ctx context.Context, snap *Snapshot) error {
 		}
 		if p.Name == "" {
 			p.Name = firstWord(p.Args)
+		}
+		if p.Thread() {
+			p.Parent = p.Group // its place in a tree
 		}
 		out = append(out, p)
 	}
@@ -144,8 +157,7 @@ func (s *Sampler) cgroups(ctx context.Context, snap *Snapshot) error {
 		if !ok {
 			i = len(snap.CGroups)
 			index[path] = i
-			n := nan()
-			snap.CGroups = append(snap.CGroups, CGroup{Path: path, CPU: n, Memory: n, Read: n, Written: n, PressCPU: n, PressMem: n, PressIO: n})
+			snap.CGroups = append(snap.CGroups, emptyCGroup(path))
 		}
 		return &snap.CGroups[i]
 	}
@@ -156,6 +168,9 @@ func (s *Sampler) cgroups(ctx context.Context, snap *Snapshot) error {
 	}
 	for i := range snap.Processes {
 		p := &snap.Processes[i]
+		if p.Thread() {
+			continue
+		}
 		// A process counts for its group and for all above it, as the kernel's own sums do.
 		for path := p.CGroup; path != ""; path = above(path) {
 			g := get(path)
@@ -164,6 +179,17 @@ func (s *Sampler) cgroups(ctx context.Context, snap *Snapshot) error {
 			add(&g.Memory, p.RSS)
 			add(&g.Read, p.Read)
 			add(&g.Written, p.Written)
+			add(&g.In, p.In)
+			add(&g.Out, p.Out)
+		}
+	}
+	if s.cols[mSockCGroup].err == 0 && snap.Groups&ProcessNet != 0 && snap.Absent(PanelProcessNet) != "" {
+		for i, inst := range s.cols[mSockCGroup].insts {
+			for path := s.cols[mSockCGroup].texts[i]; strings.HasPrefix(path, "/"); path = above(path) {
+				g := get(path)
+				add(&g.In, s.of(mSockIn, inst))
+				add(&g.Out, s.of(mSockOut, inst))
+			}
 		}
 	}
 	for _, f := range []struct {

@@ -58,6 +58,9 @@ type Sampler struct {
 	slowDue  bool      // fetch slow metrics for all processes
 	unknown  []int32
 
+	threads   bool   // the collector was asked to list threads
+	noThreads string // why it does not
+
 	mu   sync.Mutex
 	free []*Snapshot
 }
@@ -206,7 +209,7 @@ func (s *Sampler) resolve(ctx context.Context, need Group) error {
 // Forget makes the Sampler look up all names again, after it was connected again or the agents of a
 // collector have changed.
 func (s *Sampler) Forget() {
-	s.resolved, s.fresh = 0, 0
+	s.resolved, s.fresh, s.threads, s.noThreads = 0, 0, false, ""
 	clear(s.requests)
 	clear(s.names)
 	for _, ch := range s.charts {
@@ -246,6 +249,9 @@ func (s *Sampler) Next(ctx context.Context, need Group) (*Snapshot, error) {
 		return nil, err
 	}
 	if err := s.resolveCharts(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.listThreads(ctx, need&Threads != 0); err != nil {
 		return nil, err
 	}
 	r := s.request(need)

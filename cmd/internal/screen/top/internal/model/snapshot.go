@@ -37,12 +37,15 @@ type Snapshot struct {
 	Protocols  Protocols
 	Processes  []Process // by PID
 	CGroups    []CGroup  // by path
+	Containers []Container
 	Charts     []Chart
 
 	archive bool
 	why     [numMetrics]pcp.Error // why a metric has no values
 	called  *[numMetrics]string   // the name of each metric
 	denied  func() string         // or nil
+
+	noThreads string // why the collector does not list threads, "" if it does or was not asked
 }
 
 // CPU has the shares of processor time.
@@ -116,6 +119,7 @@ type Protocols struct {
 // A Process is one at the time of a snapshot.
 type Process struct {
 	PID, Parent   int32
+	Group         int32 // the process that a thread is of: its own PID for a process, 0 if unknown
 	Threads       int32
 	Nice          int32
 	Priority      int32
@@ -125,6 +129,9 @@ type Process struct {
 	Time          float64 // of processors so far
 	RSS, Size     float64
 	Read, Written float64
+	In, Out       float64 // bytes of the network
+	GPU           float64 // 1 is a whole engine of a graphics card
+	GPUMemory     float64
 	Start         float64 // since the host started
 	Name          string
 	Args          string
@@ -138,6 +145,9 @@ func (p *Process) Kernel() bool {
 	return p.PID == 2 || p.Parent == 2 || p.Size == 0 && len(p.Args) > 0 && p.Args[0] == '('
 }
 
+// Thread reports whether it is a thread of a process, which counts for that one already.
+func (p *Process) Thread() bool { return p.Group != 0 && p.Group != p.PID }
+
 // A CGroup is a control group.
 type CGroup struct {
 	Path                        string
@@ -145,7 +155,16 @@ type CGroup struct {
 	CPU                         float64 // 1 is a whole processor
 	Memory                      float64
 	Read, Written               float64
+	In, Out                     float64 // bytes of the network: of its processes or, without those, of its TCP connections
 	PressCPU, PressMem, PressIO float64 // shares of the last 10 seconds
+}
+
+// A Container is a container with the sums of its control group.
+type Container struct {
+	ID, Name, Engine, Image string
+	State                   string // "running", "paused", "restarting", "stopped" or "" if unknown
+	PID                     int32  // of its first process, 0 if unknown
+	CGroup                  CGroup
 }
 
 // A Chart has the values of a metric that a user named.
@@ -182,6 +201,11 @@ const (
 	PanelProcesses
 	PanelProcessIO
 	PanelCGroups
+	PanelProcessNet
+	PanelProcessGPU
+	PanelSockets
+	PanelContainers
+	PanelThreads
 )
 
 // panels lists the metrics of which a panel needs at least one.
@@ -201,6 +225,11 @@ var panels = [...][]metric{
 	PanelProcesses:  {mProcUser, mProcRSS, mProcArgs, mProcName},
 	PanelProcessIO:  {mProcRead, mProcWritten},
 	PanelCGroups:    {mCGCPU, mCGMemory},
+	PanelProcessNet: {mProcTCPIn, mProcTCPOut, mProcUDPIn, mProcUDPOut},
+	PanelProcessGPU: {mProcDRM, mProcNVIDIA, mProcDRMMemory, mProcNVIDIAMemory},
+	PanelSockets:    {mSockIn, mSockOut},
+	PanelContainers: {mConName, mConCGroup},
+	PanelThreads:    {mProcGroup},
 }
 
 // Absent returns why a panel is empty, or "".
@@ -231,6 +260,17 @@ func (s *Snapshot) Absent(p Panel) string {
 		return s.denied()
 	}
 	return name + ": " + s.why[m].Error()
+}
+
+// Lacks reports whether a panel was sampled and has no source: of an archive, at any time.
+func (s *Snapshot) Lacks(p Panel) bool {
+	m := panels[p][0]
+	return s.Groups&table[m].group != 0 && s.Absent(p) != "" && !(s.archive && s.why[m] == pcp.ErrValue)
+}
+
+// None reports whether a panel has a source, which has no values at this time.
+func (s *Snapshot) None(p Panel) bool {
+	return s.Absent(p) != "" && s.why[panels[p][0]] == pcp.ErrValue
 }
 
 // Empty reports whether an archive has no totals at this time, as in a gap.

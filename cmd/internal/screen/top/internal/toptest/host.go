@@ -32,6 +32,8 @@ type Host struct {
 
 	// More is the number of processes besides those that have a name.
 	More int
+	// Threads lists threads as well as processes. Clients set it by proc.control.perclient.threads.
+	Threads bool
 	// Fetched counts how often each metric was fetched.
 	Fetched map[string]int
 }
@@ -176,6 +178,20 @@ func (h *Host) Fetch(_ context.Context, req *pmda.FetchRequest) error {
 		}
 		h.Fetched[m.name]++
 		h.put(req.Result, m, t, req.Profile)
+	}
+	return nil
+}
+
+// perClientThreads is the name of the only metric that can be stored.
+const perClientThreads = "proc.control.perclient.threads"
+
+// Store implements [pmda.Storer].
+func (h *Host) Store(_ context.Context, _ *pmda.Client, res *pcp.Result) error {
+	for _, set := range res.Sets {
+		if m := h.metric(set.PMID); m == nil || m.name != perClientThreads {
+			return pcp.ErrPermission
+		}
+		h.Threads = set.Values[0].Uint32() != 0
 	}
 	return nil
 }

@@ -17,6 +17,10 @@ var (
 	periods = pcp.NewInDom(domain, 5)
 	procs   = pcp.NewInDom(domain, 6)
 	groups  = pcp.NewInDom(domain, 7)
+	boxes   = pcp.NewInDom(domain, 8)
+	sockets = pcp.NewInDom(domain, 9)
+	netting = pcp.NewInDom(domain, 10) // processes that use the network
+	drawing = pcp.NewInDom(domain, 11) // and graphics cards
 )
 
 // Units.
@@ -25,6 +29,7 @@ var (
 	bytes  = pcp.NewUnits(1, 0, 0, pcp.SpaceByte, 0, 0)
 	msec   = pcp.NewUnits(0, 1, 0, 0, pcp.TimeMsec, 0)
 	usec   = pcp.NewUnits(0, 1, 0, 0, pcp.TimeUsec, 0)
+	nsec   = pcp.NewUnits(0, 1, 0, 0, pcp.TimeNsec, 0)
 	sec    = pcp.NewUnits(0, 1, 0, 0, pcp.TimeSec, 0)
 	ones   = pcp.NewUnits(0, 0, 1, 0, 0, 0)
 	noUnit = pcp.Units{}
@@ -40,6 +45,14 @@ type process struct {
 	nice                           int32
 	threads                        uint32
 	from, until                    float64 // seconds; until 0 is for ever
+	group                          int32   // the process that a thread is of, 0 for a process
+}
+
+// threadsOf are the threads of rustc, besides its first.
+var threadsOf = []process{
+	{pid: 578, group: 577, parent: 402, owner: "alice", name: "opt cgu.0", args: "rustc --crate-name server --edition=2021 src/main.rs", cgroup: "/user.slice/user-1000.slice", state: "R", cpu: 0.9, rss: 900 << 10, threads: 9, from: 300, until: 540},
+	{pid: 579, group: 577, parent: 402, owner: "alice", name: "opt cgu.1", args: "rustc --crate-name server --edition=2021 src/main.rs", cgroup: "/user.slice/user-1000.slice", cpu: 0.6, rss: 900 << 10, threads: 9, from: 300, until: 540},
+	{pid: 803, group: 801, parent: 1, owner: "www-data", name: "nginx:log", args: "nginx: worker process", cgroup: "/system.slice/nginx.service", cpu: 0.05, rss: 48 << 10, threads: 2},
 }
 
 // named are the processes used in tests.
@@ -66,6 +79,11 @@ func (h *Host) processes(t float64, yield func(*process)) {
 			yield(p)
 		}
 	}
+	for i := range threadsOf {
+		if p := &threadsOf[i]; h.Threads && t >= p.from && (p.until == 0 || t < p.until) {
+			yield(p)
+		}
+	}
 }
 
 // moreFrom is the first PID of the other processes.
@@ -78,9 +96,11 @@ func (h *Host) process(inst int32) *process {
 			cgroup: "/system.slice/app.service", cpu: float64(inst%7) / 1000, rss: float64(2000 + inst%500*16), threads: 4,
 		}
 	}
-	for i := range named {
-		if named[i].pid == inst {
-			return &named[i]
+	for _, list := range [][]process{named, threadsOf} {
+		for i := range list {
+			if list[i].pid == inst {
+				return &list[i]
+			}
 		}
 	}
 	return &process{}
@@ -113,6 +133,7 @@ func (h *Host) define() {
 	h.system()
 	h.devices()
 	h.tasks()
+	h.more()
 }
 
 func (h *Host) add(name string, typ pcp.Type, sem pcp.Sem, units pcp.Units, indom pcp.InDom, value func(t float64, inst int32) pcp.Value) {
@@ -277,4 +298,43 @@ func (h *Host) tasks() {
 	h.real("cgroup.pressure.cpu.some.avg10sec", noUnit, groups, func(t float64, i int32) float64 { return swing(t, 5, float64(i)/2, 60) })
 	h.real("cgroup.pressure.memory.some.avg10sec", noUnit, groups, func(float64, int32) float64 { return 0 })
 	h.real("cgroup.pressure.io.some.avg10sec", noUnit, groups, func(_ float64, i int32) float64 { return float64(i) })
+}
+
+// more defines the metrics that few hosts have.
+func (h *Host) more() {
+	inst := func(n int32, name string) pcp.Instance { return pcp.Instance{Inst: n, Name: name} }
+	h.gauge("proc.psinfo.tgid", noUnit, procs, func(_ float64, i int32) float64 {
+		if p := h.process(i); p.group != 0 {
+			return float64(p.group)
+		}
+		return float64(i)
+	})
+	h.add(perClientThreads, pcp.TypeU32, pcp.SemInstant, noUnit, pcp.InDomNull, func(float64, int32) pcp.Value { return pcp.Uint32Value(0) })
+	h.indoms[netting] = members(inst(310, "310"), inst(690, "690"), inst(801, "801"), inst(802, "802"))
+	for name, mean := range map[string]float64{"tcp.recv": 2e5, "tcp.send": 9e5, "udp.recv": 0, "udp.send": 120} {
+		h.counter("bpf.proc.net."+name+".bytes", bytes, netting, func(t float64, i int32) float64 { return grow(t, mean/float64(i-300), mean/float64(i-299), 40) })
+	}
+	h.indoms[drawing] = members(inst(402, "000402"))
+	h.counter("drm.proc.time", nsec, drawing, func(t float64, _ int32) float64 { return grow(t, 3e8, 1e8, 40) })
+	h.gauge("drm.proc.memory", bytes, drawing, func(float64, int32) float64 { return 700 << 20 })
+	h.indoms[sockets] = members(inst(1, "tcp/10.0.0.1:80"), inst(2, "tcp/10.0.0.1:5432"))
+	h.text("network.persocket.cgroup", sockets, func(i int32) string { return []string{"", "/system.slice/nginx.service", "unreachable:4d"}[i] })
+	h.counter("network.persocket.bytes_received", bytes, sockets, func(t float64, _ int32) float64 { return 3e4 * t })
+	h.counter("network.persocket.bytes_sent", bytes, sockets, func(t float64, _ int32) float64 { return 6e4 * t })
+	h.indoms[boxes] = members(inst(0, "b1946ac92492"), inst(1, "591785b794601e"), inst(2, "c157a79031e1"))
+	h.text("containers.name", boxes, func(i int32) string { return []string{"web", "db \x1b[1mbold", "batch"}[i] })
+	h.text("containers.engine", boxes, func(int32) string { return "docker" })
+	h.text("containers.image", boxes, func(i int32) string { return []string{"nginx:1.27", "postgres:17", "busybox"}[i] })
+	h.text("containers.cgroup", boxes, func(i int32) string {
+		return []string{"/system.slice/nginx.service", "/system.slice/postgresql.service", ""}[i]
+	})
+	h.gauge("containers.pid", noUnit, boxes, func(_ float64, i int32) float64 { return []float64{801, 690, 0}[i] })
+	for i, state := range []string{"running", "paused", "restarting"} {
+		h.gauge("containers.state."+state, noUnit, boxes, func(_ float64, box int32) float64 {
+			if i == 0 && box < 2 {
+				return 1
+			}
+			return 0
+		})
+	}
 }

@@ -21,18 +21,20 @@ const (
 	Network
 	Pressure
 	Charts
+	Containers
 	numViews
 )
 
 // views are the pages with their names.
-var views = [numViews]struct{ title, name string }{
-	{"Overview", "overview"},
-	{"Processes", "processes"},
-	{"Cgroups", "cgroups"},
-	{"Disks", "disks"},
-	{"Network", "network"},
-	{"Pressure", "pressure"},
-	{"Chart", "chart"},
+var views = [numViews]struct{ title, short, name string }{
+	{"Overview", "Overview", "overview"},
+	{"Processes", "Procs", "processes"},
+	{"Cgroups", "Cgroups", "cgroups"},
+	{"Disks", "Disks", "disks"},
+	{"Network", "Net", "network"},
+	{"Pressure", "PSI", "pressure"},
+	{"Chart", "Chart", "chart"},
+	{"Containers", "Containers", "containers"},
 }
 
 // ViewNames returns the names of the views in options.
@@ -191,12 +193,15 @@ func (a *App) need() model.Group {
 			g |= model.Disks | model.Network // in their place
 		}
 	case Processes:
-		g |= model.Processes
-		if a.procs.needsIO(a.w) {
-			g |= model.ProcessIO
-		}
-	case CGroups:
+		g |= model.Processes | a.procs.needs(a.w)
+	case CGroups, Containers:
 		g |= model.Processes | model.CGroups
+		if a.view == Containers {
+			g |= model.Containers
+		}
+		if a.w >= groupIOFrom {
+			g |= model.ProcessIO | a.needNetwork()
+		}
 	case Disks:
 		g |= model.Disks | model.Files
 	case Network:
@@ -205,9 +210,21 @@ func (a *App) need() model.Group {
 		g |= model.Pressure
 	}
 	if a.procs.detail != 0 {
-		g |= model.Processes | model.ProcessIO
+		g |= model.Processes | model.ProcessIO | model.ProcessNet | model.ProcessGPU
+	}
+	if g&model.Processes != 0 && a.procs.sel.Threads {
+		g |= model.Threads
 	}
 	return g
+}
+
+// needNetwork returns the groups with the traffic of control groups: that of processes or, if that has no source, of
+// TCP connections.
+func (a *App) needNetwork() model.Group {
+	if now := a.film.now; now != nil && now.Lacks(model.PanelProcessNet) {
+		return model.ProcessNet | model.Sockets
+	}
+	return model.ProcessNet
 }
 
 // Request returns the request of the App to its sampler, and reports whether there is any. There is no other request

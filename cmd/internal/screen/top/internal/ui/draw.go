@@ -48,7 +48,7 @@ func (a *App) Draw(g *screen.Grid) (x, y int, shows bool) {
 		a.dialogs.report.draw(body, &a.mouse)
 	}
 	if a.dialogs.help.open {
-		a.dialogs.help.draw(body, &a.mouse)
+		a.dialogs.help.draw(body, a.film.now, &a.mouse)
 	}
 	return x, y, shows
 }
@@ -81,6 +81,8 @@ func (a *App) drawView(body screen.Area) {
 		a.drawProcessPage(body)
 	case CGroups:
 		a.tables.drawCGroups(body, a.openCGroup)
+	case Containers:
+		a.tables.drawContainers(body, a.openContainer)
 	case Disks:
 		a.tables.drawDisks(body)
 	case Network:
@@ -134,19 +136,16 @@ func (a *App) drawProcessPage(body screen.Area) {
 	}
 	line = body.Rows(1, 1)
 	chosen := a.procs.conditions()
-	n := len(a.procs.visible())
-	text := fmt.Sprintf("%d processes", n)
-	if len(s.Processes) != n {
-		text = fmt.Sprintf("%d of %d processes", n, len(s.Processes))
-	}
+	text := a.procs.counted()
 	x := line.Text(0, 0, screen.Dim, text)
 	if len(chosen) > 0 {
 		x = line.Text(x, 0, screen.Warn, ": "+strings.Join(chosen, ", "))
 	}
-	if s.Groups&model.ProcessIO != 0 {
-		if why := s.Absent(model.PanelProcessIO); why != "" {
-			line.Text(x+2, 0, screen.Dim, why)
-		}
+	switch {
+	case a.procs.sel.Threads && s.Groups&model.Threads != 0 && s.NoThreads() != "":
+		line.Text(x+2, 0, screen.Dim, s.NoThreads())
+	case s.Groups&model.ProcessIO != 0 && s.Absent(model.PanelProcessIO) != "":
+		line.Text(x+2, 0, screen.Dim, s.Absent(model.PanelProcessIO))
 	}
 	a.procs.drawTable(body.Rows(2, body.H-2), true)
 }
@@ -184,13 +183,22 @@ func (a *App) drawHeader(line screen.Area) {
 	}
 }
 
+// The least widths of a screen with the names of all views, short ones and long ones.
+const (
+	shortTabs = 78
+	longTabs  = 91
+)
+
 // drawTabs draws the names of the views.
 func (a *App) drawTabs(line screen.Area) {
 	x := 0
 	for v := range numViews {
 		title := views[v].title
-		if line.W < 77 && v != a.view {
+		switch {
+		case line.W < shortTabs && v != a.view:
 			title = title[:min(4, len(title))]
+		case line.W < longTabs:
+			title = views[v].short
 		}
 		text := fmt.Sprintf(" %d %s ", v+1, title)
 		style := screen.Tab

@@ -3,6 +3,7 @@ package ui
 import (
 	"strings"
 
+	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/model"
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
 
@@ -31,8 +32,32 @@ func (h *help) key(name string) {
 	}
 }
 
+// lacking returns the columns and views that have no source, each with the reason.
+func lacking(now *model.Snapshot) (list [][2]string) {
+	if now == nil {
+		return nil
+	}
+	add := func(name string, p model.Panel, hint string) {
+		if !now.Lacks(p) {
+			return
+		}
+		why := now.Absent(p)
+		if hint != "" {
+			why += "; " + hint
+		}
+		list = append(list, [2]string{name, why})
+	}
+	for _, e := range extras {
+		add(e.name, e.panel, e.hint)
+	}
+	if !now.None(model.PanelContainers) {
+		add("Containers", model.PanelContainers, "")
+	}
+	return list
+}
+
 // draw draws the page.
-func (h *help) draw(body screen.Area, m *mouse) {
+func (h *help) draw(body screen.Area, now *model.Snapshot, m *mouse) {
 	w := min(body.W, 78)
 	frame := body.Part((body.W-w)/2, 0, w, body.H)
 	frame.Clear()
@@ -50,9 +75,21 @@ func (h *help) draw(body screen.Area, m *mouse) {
 	section("Everywhere", func(b *binding) bool { return b.in == everywhere })
 	section("Processes", func(b *binding) bool { return b.in == withProcesses })
 	section("Cgroups", func(b *binding) bool { return b.in == only(CGroups) })
+	section("Containers", func(b *binding) bool { return b.in == only(Containers) })
 	section("Chart", func(b *binding) bool { return b.in == only(Charts) })
 	all = append(all, line{"", "Colours of bars"})
 	all = append(all, line{"CPU", "user, nice, system, interrupts, waiting for devices"}, line{"Mem", "programs, buffers, cache"})
+	if list := lacking(now); len(list) > 0 {
+		all = append(all, line{"", "Not shown"})
+		for _, l := range list {
+			for i, text := range fill(l[1], in.W-15) {
+				if i > 0 {
+					l[0] = " "
+				}
+				all = append(all, line{l[0], text})
+			}
+		}
+	}
 	h.top = max(0, min(h.top, len(all)-in.H))
 	for y := 0; y < in.H && h.top+y < len(all); y++ {
 		l := all[h.top+y]

@@ -43,7 +43,7 @@ func bindings() []binding {
 		{keys: []string{"?", "h", "f1"}, show: "?", short: "Help", help: "this help", do: func(a *App) { a.dialogs.help.show() }},
 		{keys: []string{"q", "f10", "ctrl+c"}, show: "q", help: "leave (also ctrl-C, F10); ctrl-Z goes to the shell", do: func(a *App) { a.quit = true }},
 		{keys: []string{"ctrl+z"}, do: func(a *App) { a.suspend = true }},
-		{keys: []string{"tab"}, show: "Tab, 1-7", help: "the next view; a view by its number", do: func(a *App) { a.setView((a.view + 1) % numViews) }},
+		{keys: []string{"tab"}, show: "Tab, 1-8", help: "the next view; a view by its number", do: func(a *App) { a.setView((a.view + 1) % numViews) }},
 		{keys: []string{"shift+tab"}, do: func(a *App) { a.setView((a.view + numViews - 1) % numViews) }},
 		{keys: []string{"space", "p"}, show: "Space", short: "Pause", help: "pause, and go on", do: func(a *App) { a.play.toggle() }},
 		{keys: []string{"left", ","}, show: "←→", short: "Step", help: "a sample back, forward", do: func(a *App) { a.play.step(-1) }},
@@ -67,6 +67,7 @@ func bindings() []binding {
 
 		{keys: []string{"enter"}, show: "Enter", help: "all about the process", in: withProcesses, do: func(a *App) { a.procs.open() }},
 		{keys: []string{"enter"}, show: "Enter", short: "Processes", help: "the processes of the control group", in: only(CGroups), do: (*App).openCGroup},
+		{keys: []string{"enter"}, show: "Enter", short: "Processes", help: "the processes of the container", in: only(Containers), do: (*App).openContainer},
 		{keys: []string{"/", "\\", "f3", "f4"}, show: "/", short: "Filter", help: "only commands with a text, or one of several: ssh|cron", in: withProcesses, do: func(a *App) { a.dialogs.ask(a.procs.askFilter()) }},
 		{keys: []string{"u"}, show: "u", short: "User", help: "only processes of a user", in: withProcesses, do: func(a *App) { a.dialogs.menu = a.procs.chooseOwner() }},
 		{keys: []string{"t", "f5"}, show: "t", short: "Tree", help: "processes below their parents", in: withProcesses, do: func(a *App) { a.procs.sel.Tree = !a.procs.sel.Tree; a.procs.arrange() }},
@@ -80,6 +81,7 @@ func bindings() []binding {
 		{keys: []string{"T"}, in: withProcesses, do: func(a *App) { a.procs.sortBy(model.ByTime) }},
 		{keys: []string{"N"}, in: withProcesses, do: func(a *App) { a.procs.sortBy(model.ByPID) }},
 		{keys: []string{"K"}, show: "K", help: "without threads of the kernel", in: withProcesses, do: func(a *App) { a.procs.sel.NoKernel = !a.procs.sel.NoKernel; a.procs.arrange() }},
+		{keys: []string{"H"}, show: "H", help: "threads too; in the page of a process, its threads", in: withProcesses, do: func(a *App) { a.procs.toggleThreads() }},
 		{keys: []string{"c"}, show: "c", help: "the name of the program, or the whole command", in: withProcesses, do: func(a *App) { a.procs.command = !a.procs.command }},
 		{keys: []string{"k", "f9"}, show: "k", short: "Kill", help: "send a signal to the process, after a question", in: withProcesses, do: func(a *App) { a.dialogs.menu = a.acts.chooseSignal(a.question) }},
 		{keys: []string{"r", "f7", "f8"}, show: "r", help: "change the nice value, after a question", in: withProcesses, do: func(a *App) {
@@ -186,6 +188,19 @@ func (a *App) move(n int) {
 func (a *App) openCGroup() {
 	if g := a.tables.group(); g != nil {
 		a.procs.within(g.Path)
+		a.setView(Processes)
+	}
+}
+
+// openContainer shows the processes of the container that is chosen.
+func (a *App) openContainer() {
+	c := a.tables.container()
+	switch {
+	case c == nil:
+	case c.CGroup.Path == "":
+		a.dialogs.note.say("the control group of %s is not known", c.Name)
+	default:
+		a.procs.within(c.CGroup.Path)
 		a.setView(Processes)
 	}
 }

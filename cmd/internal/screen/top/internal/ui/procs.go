@@ -60,19 +60,58 @@ var columns = []column{
 	{model.ByCPU, "processor", "CPU%", 6, false, 0, func(p *model.Process, _ *model.Snapshot) string { return hundredths(p.CPU) }, cpuStyle},
 	{model.ByRead, "read", "READ/s", 6, false, ioFrom, func(p *model.Process, _ *model.Snapshot) string { return perSecond(p.Read) }, ioStyle},
 	{model.ByWritten, "written", "WRIT/s", 6, false, ioFrom, func(p *model.Process, _ *model.Snapshot) string { return perSecond(p.Written) }, ioStyle},
+	{model.ByIn, "received", "IN/s", 6, false, netFrom, func(p *model.Process, _ *model.Snapshot) string { return perSecond(p.In) }, netStyle},
+	{model.ByOut, "sent", "OUT/s", 6, false, netFrom, func(p *model.Process, _ *model.Snapshot) string { return perSecond(p.Out) }, netStyle},
+	{model.ByGPU, "graphics", "GPU%", 6, false, gpuFrom, func(p *model.Process, _ *model.Snapshot) string { return hundredths(p.GPU) }, gpuStyle},
+	{model.ByGPUMemory, "graphics memory", "GMEM", 5, false, gpuFrom, func(p *model.Process, _ *model.Snapshot) string { return size(p.GPUMemory) }, dim},
 	{model.ByTime, "time", "TIME+", 9, false, 60, func(p *model.Process, _ *model.Snapshot) string { return clock(p.Time) }, plain},
 	{model.ByStart, "start", "AGE", 9, false, 150, func(p *model.Process, s *model.Snapshot) string { return age(p, s) }, dim},
 	{model.ByCGroup, "control group", "CGROUP", 28, true, 170, func(p *model.Process, _ *model.Snapshot) string { return p.CGroup }, dim},
 	{model.ByCommand, "command", "COMMAND", 0, true, 0, nil, plain},
 }
 
-// ioFrom is the least width of a table that shows the bytes that processes read and
-// write.
-const ioFrom = 104
+// The least widths of a table that shows what processes read and write, send and receive, and have of graphics cards.
+const (
+	ioFrom  = 104
+	netFrom = 116
+	gpuFrom = 128
+)
 
-// needsIO reports whether the page of processes shows or sorts by the bytes that they read and write.
-func (t *processes) needsIO(w int) bool {
-	return w >= ioFrom || t.sel.By == model.ByRead || t.sel.By == model.ByWritten
+// An extra is columns that not every source has.
+type extra struct {
+	name    string // in the help
+	columns []model.Column
+	group   model.Group
+	panel   model.Panel
+	from    int
+	hint    string // how the source may be had
+}
+
+// extras are the columns that only show if the source has them.
+var extras = []extra{
+	{"READ WRIT", []model.Column{model.ByRead, model.ByWritten}, model.ProcessIO, model.PanelProcessIO, ioFrom, ""},
+	{"IN OUT", []model.Column{model.ByIn, model.ByOut}, model.ProcessNet, model.PanelProcessNet, netFrom, "the module netatop of the agent bpf counts them: pcp store -i netatop bpf.control.enabled 1"},
+	{"GPU GMEM", []model.Column{model.ByGPU, model.ByGPUMemory}, model.ProcessGPU, model.PanelProcessGPU, gpuFrom, "the agents drm and nvidia have them where there are cards"},
+}
+
+// extraOf returns the extra that a column is of, or nil.
+func extraOf(c model.Column) *extra {
+	for i := range extras {
+		if slices.Contains(extras[i].columns, c) {
+			return &extras[i]
+		}
+	}
+	return nil
+}
+
+// needs returns the groups of the extra columns that a page of processes shows or sorts by.
+func (t *processes) needs(w int) (g model.Group) {
+	for _, e := range extras {
+		if w >= e.from || slices.Contains(e.columns, t.sel.By) {
+			g |= e.group
+		}
+	}
+	return g
 }
 
 func threads(n int32) string {
@@ -144,6 +183,15 @@ func ioStyle(p *model.Process) screen.Style {
 	}
 	return screen.Dim
 }
+
+func netStyle(p *model.Process) screen.Style {
+	if p.In > 0 || p.Out > 0 {
+		return screen.Accent
+	}
+	return screen.Dim
+}
+
+func gpuStyle(p *model.Process) screen.Style { return cpuStyle(&model.Process{CPU: p.GPU}) }
 
 // arrange makes the rows be computed again.
 func (t *processes) arrange() { t.rowsOf = nil }
@@ -249,12 +297,12 @@ func (t *processes) open() {
 	}
 }
 
-// shownColumns returns the columns that fit into a table of some width, with or without those of input and output.
+// shownColumns returns the columns that fit into a table of some width, with or without the extra ones.
 func (t *processes) shownColumns(w int, io bool) []column {
 	var list []column
 	for _, c := range columns {
-		switch {
-		case !io && (c.by == model.ByRead || c.by == model.ByWritten):
+		switch e := extraOf(c.by); {
+		case e != nil && (!io || t.film.now != nil && t.film.now.Lacks(e.panel)):
 		case w >= c.from || c.by == t.sel.By && c.name != "":
 			list = append(list, c)
 		}
@@ -386,21 +434,6 @@ func (t *processes) drawCommand(area screen.Area, x, y int, p *model.Process, ro
 	area.Text(x, y, style, text)
 }
 
-// A list is the cursor in a table.
-type list struct{ cursor, top int }
-
-// scroll scrolls the cursor into view.
-func (l *list) scroll(rows, height int) {
-	l.cursor = max(0, min(l.cursor, rows-1))
-	if l.cursor < l.top {
-		l.top = l.cursor
-	}
-	if l.cursor >= l.top+height {
-		l.top = l.cursor - height + 1
-	}
-	l.top = max(0, min(l.top, rows-height))
-}
-
 // moveRows moves the cursor in the table of processes.
 func (t *processes) moveRows(n int) {
 	rows := t.visible()
@@ -461,10 +494,20 @@ func (t *processes) drawDetail(area screen.Area) {
 	} else {
 		line("disk", fmt.Sprintf("%s/s read, %s/s written", perSecond(p.Read), perSecond(p.Written)), ioStyle(p))
 	}
+	if t.film.now.Absent(model.PanelProcessNet) == "" {
+		line("network", fmt.Sprintf("%s/s received, %s/s sent", perSecond(p.In), perSecond(p.Out)), netStyle(p))
+	}
+	if t.film.now.Absent(model.PanelProcessGPU) == "" && !(math.IsNaN(p.GPU) && math.IsNaN(p.GPUMemory)) {
+		line("graphics", fmt.Sprintf("%s of a card, %s memory", percent(p.GPU), size(p.GPUMemory)), gpuStyle(p))
+	}
 	line("terminal", p.TTY, screen.Normal)
 	line("control group", p.CGroup, screen.Normal)
 	y++
 	if in.H-y < 4 {
+		return
+	}
+	if t.sel.Threads {
+		t.drawThreads(in.Rows(y, in.H-y), p)
 		return
 	}
 	graphs := in.Rows(y, min(12, in.H-y))

@@ -126,15 +126,15 @@ func TestProcessesPage(t *testing.T) {
 // TestColumns sorts by the column beside, of those that fit.
 func TestColumns(t *testing.T) {
 	p, _ := family()
-	if p.needsIO(80) || !p.needsIO(ioFrom) {
-		t.Error("needsIO is wrong about the width")
+	if p.needs(80) != 0 || p.needs(ioFrom) != model.ProcessIO || p.needs(gpuFrom) != model.ProcessIO|model.ProcessNet|model.ProcessGPU {
+		t.Error("the columns needed do not depend on the width")
 	}
 	p.sortBeside(1, 80, false)
 	if p.sel.By != model.ByTime {
 		t.Errorf("sorted by %d", p.sel.By)
 	}
 	p.sortBeside(-1, ioFrom, true)
-	if p.sel.By != model.ByWritten || !p.needsIO(80) {
+	if p.sel.By != model.ByWritten || p.needs(80) != model.ProcessIO {
 		t.Errorf("sorted by %d", p.sel.By)
 	}
 	p.sel.By = model.ByStart // its column is not shown otherwise

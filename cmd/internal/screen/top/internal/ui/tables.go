@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -25,7 +26,7 @@ func (v *tables) move(in View, n int) {
 
 // group returns the control group at the cursor, or nil.
 func (v *tables) group() *model.CGroup {
-	s, i := v.film.now, v.lists[CGroups].cursor
+	s, i := v.film.now, v.lists[CGroups].row()
 	if s == nil || i >= len(s.CGroups) {
 		return nil
 	}
@@ -38,6 +39,34 @@ type field struct {
 	width int
 	left  bool
 	from  int // the least width of the table to show it
+
+	// Number or text is the value of a row by which it is sorted; a field without either does not sort.
+	number func(i int) float64
+	text   func(i int) string
+}
+
+// compare compares two rows by a field, so that the largest numbers and the first texts are first.
+func (f *field) compare(a, b int) int {
+	if f.number != nil {
+		return number(f.number(b), f.number(a))
+	}
+	return strings.Compare(f.text(a), f.text(b))
+}
+
+// sorts reports whether rows can be sorted by the field.
+func (f *field) sorts() bool { return f.number != nil || f.text != nil }
+
+// number compares two numbers; an unknown number is less than any other.
+func number(a, b float64) int {
+	switch an, bn := math.IsNaN(a), math.IsNaN(b); {
+	case an && bn:
+		return 0
+	case an:
+		return -1
+	case bn:
+		return 1
+	}
+	return cmp.Compare(a, b)
 }
 
 // A table draws rows of fields below a heading, with a cursor.
@@ -48,22 +77,30 @@ type table struct {
 	x      []int // of each field, -1 if it is not shown
 }
 
-// newTable draws the heading.
-func newTable(area screen.Area, l *list, fields []field) *table {
+// newTable draws the heading. A click on the head of a field sorts by it, and another one reverses the order.
+func newTable(area screen.Area, l *list, m *mouse, fields []field) *table {
 	t := &table{area: area, fields: fields, list: l}
 	area.Fill(0, 0, area.W, screen.Head, ' ')
 	x := 0
-	for _, f := range fields {
+	for i, f := range fields {
 		if area.W < f.from {
 			t.x = append(t.x, -1)
 			continue
 		}
 		t.x = append(t.x, x)
 		cell := area.Part(x, 0, f.width, 1)
+		style := screen.Head
+		if l.by == i+1 && f.sorts() {
+			style = screen.HeadSort
+			cell.Fill(0, 0, cell.W, style, ' ')
+		}
 		if f.left {
-			cell.Text(0, 0, screen.Head, f.head)
+			cell.Text(0, 0, style, f.head)
 		} else {
-			cell.TextRight(f.width, 0, screen.Head, f.head)
+			cell.TextRight(f.width, 0, style, f.head)
+		}
+		if m != nil && f.sorts() {
+			m.on(cell, func() { l.sortBy(i + 1) })
 		}
 		x += f.width + 1
 	}
@@ -94,14 +131,15 @@ func (t *table) put(row screen.Area, i int, style screen.Style, text string) {
 	}
 }
 
-// rows calls draw for each visible row.
+// rows calls draw for each visible row, in the order of the list.
 func (v *tables) rows(t *table, n int, draw func(row screen.Area, i int), open func(i int)) {
 	body := t.area.Rows(1, t.area.H-1)
+	t.list.arrange(n, t.fields)
 	t.list.scroll(n, body.H)
 	for y := 0; y < body.H && t.list.top+y < n; y++ {
 		i := t.list.top + y
 		row := body.Rows(y, 1)
-		draw(row, i)
+		draw(row, t.list.order[i])
 		if i == t.list.cursor && n > body.H || open != nil && i == t.list.cursor {
 			row.Restyle(0, screen.Selected)
 		}
@@ -323,26 +361,15 @@ func (v *tables) drawCGroups(body screen.Area, open func()) {
 		absent(in, why)
 		return
 	}
-	t := newTable(body, &v.lists[CGroups], []field{
-		{"CPU%", 6, false, 0},
-		{"MEM", 6, false, 0},
-		{"PROCS", 5, false, 0},
-		{"cpu psi", 7, false, 80},
-		{"mem psi", 7, false, 80},
-		{"io psi", 7, false, 80},
-	})
+	l := &v.lists[CGroups]
+	t := newTable(body, l, v.mouse, groupFields(s, func(i int) *model.CGroup { return &s.CGroups[i] }))
 	rest := t.rest()
 	body.Text(rest, 0, screen.Head, "CONTROL GROUP")
 	v.rows(t, len(s.CGroups), func(row screen.Area, i int) {
 		g := &s.CGroups[i]
-		t.put(row, 0, cpuStyle(&model.Process{CPU: g.CPU}), hundredths(g.CPU))
-		t.put(row, 1, screen.Normal, size(g.Memory))
-		t.put(row, 2, screen.Normal, fmt.Sprint(g.Processes))
-		t.put(row, 3, pressureStyle(g.PressCPU), percent(g.PressCPU))
-		t.put(row, 4, pressureStyle(g.PressMem), percent(g.PressMem))
-		t.put(row, 5, pressureStyle(g.PressIO), percent(g.PressIO))
+		t.putGroup(row, 0, g)
 		depth, name := 0, g.Path
-		if g.Path != "/" {
+		if g.Path != "/" && !l.sorted(t.fields) {
 			depth = strings.Count(g.Path, "/")
 			name = g.Path[strings.LastIndexByte(g.Path, '/')+1:]
 			if i == 0 || !strings.HasPrefix(g.Path, strings.TrimSuffix(s.CGroups[i-1].Path, "/")+"/") && !siblingAbove(s, i) {
@@ -371,16 +398,19 @@ func siblingAbove(s *model.Snapshot, i int) bool {
 // diskTable draws a line for each disk.
 func (v *tables) diskTable(area screen.Area) {
 	s := v.film.now
-	t := newTable(area, &v.lists[Disks], []field{
-		{"DISK", 12, true, 0},
-		{"BUSY", 6, false, 0},
-		{"READ/s", 6, false, 0},
-		{"WRIT/s", 6, false, 0},
-		{"r/s", 5, false, 48},
-		{"w/s", 5, false, 48},
-		{"r_wait", 7, false, 66},
-		{"w_wait", 7, false, 66},
-		{"queue", 6, false, 72},
+	of := func(value func(d *model.Disk) float64) func(int) float64 {
+		return func(i int) float64 { return value(&s.Disks[i]) }
+	}
+	t := newTable(area, &v.lists[Disks], v.mouse, []field{
+		{"DISK", 12, true, 0, nil, func(i int) string { return s.Disks[i].Name }},
+		{"BUSY", 6, false, 0, of(func(d *model.Disk) float64 { return d.Busy }), nil},
+		{"READ/s", 6, false, 0, of(func(d *model.Disk) float64 { return d.Read }), nil},
+		{"WRIT/s", 6, false, 0, of(func(d *model.Disk) float64 { return d.Written }), nil},
+		{"r/s", 5, false, 48, of(func(d *model.Disk) float64 { return d.Reads }), nil},
+		{"w/s", 5, false, 48, of(func(d *model.Disk) float64 { return d.Writes }), nil},
+		{"r_wait", 7, false, 66, of(func(d *model.Disk) float64 { return d.ReadWait }), nil},
+		{"w_wait", 7, false, 66, of(func(d *model.Disk) float64 { return d.WriteWait }), nil},
+		{"queue", 6, false, 72, of(func(d *model.Disk) float64 { return d.Queue }), nil},
 	})
 	rest := t.rest()
 	if !v.meters.text {
@@ -406,15 +436,18 @@ func (v *tables) diskTable(area screen.Area) {
 // interfaceTable draws a line for each interface of the network.
 func (v *tables) interfaceTable(area screen.Area) {
 	s := v.film.now
-	t := newTable(area, &v.lists[Network], []field{
-		{"INTERFACE", 15, true, 0},
-		{"IN/s", 6, false, 0},
-		{"OUT/s", 6, false, 0},
-		{"in p/s", 6, false, 48},
-		{"outp/s", 6, false, 48},
-		{"errs/s", 6, false, 62},
-		{"drop/s", 6, false, 62},
-		{"SPEED", 7, false, 90},
+	of := func(value func(f *model.Interface) float64) func(int) float64 {
+		return func(i int) float64 { return value(&s.Interfaces[i]) }
+	}
+	t := newTable(area, &v.lists[Network], v.mouse, []field{
+		{"INTERFACE", 15, true, 0, nil, func(i int) string { return s.Interfaces[i].Name }},
+		{"IN/s", 6, false, 0, of(func(f *model.Interface) float64 { return f.In }), nil},
+		{"OUT/s", 6, false, 0, of(func(f *model.Interface) float64 { return f.Out }), nil},
+		{"in p/s", 6, false, 48, of(func(f *model.Interface) float64 { return f.InPackets }), nil},
+		{"outp/s", 6, false, 48, of(func(f *model.Interface) float64 { return f.OutPackets }), nil},
+		{"errs/s", 6, false, 62, of(func(f *model.Interface) float64 { return f.InErrors + f.OutErrors }), nil},
+		{"drop/s", 6, false, 62, of(func(f *model.Interface) float64 { return f.InDrops + f.OutDrops }), nil},
+		{"SPEED", 7, false, 90, of(func(f *model.Interface) float64 { return f.Speed }), nil},
 	})
 	rest := t.rest()
 	if !v.meters.text {

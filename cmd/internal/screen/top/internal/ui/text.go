@@ -37,6 +37,8 @@ func (a *App) textRows(processes int) int {
 		return 3 + min(processes, len(a.procs.visible()))
 	case CGroups:
 		return 2 + len(s.CGroups)
+	case Containers:
+		return 2 + len(s.Containers)
 	case Disks:
 		n := 2 + len(s.Disks)
 		if s.Absent(model.PanelFiles) == "" {
