@@ -331,7 +331,8 @@ func (c *comparer) conclude(ctx context.Context, d *Diagnosis, times Comparison)
 // changes returns the largest changes, and the number of values that were compared.
 func (c *comparer) changes(ctx context.Context) (list []Change, compared int) {
 	best := make(map[int]int) // the change of each metric
-	insts := make([]int32, 0, maxChanges)
+	most := cmp.Or(c.s.cfg.Changes, maxChanges)
+	insts := make([]int32, 0, most)
 	for i := range c.series {
 		s := &c.series[i]
 		if len(s.values[0]) < leastSamples || len(s.values[1]) < leastSamples {
@@ -371,7 +372,7 @@ func (c *comparer) changes(ctx context.Context) (list []Change, compared int) {
 		return cmp.Or(cmp.Compare(list[b].score, list[a].score), cmp.Compare(list[a].Metric, list[b].Metric))
 	})
 	var sorted []Change
-	for _, i := range order[:min(len(order), maxChanges)] {
+	for _, i := range order[:min(len(order), most)] {
 		ch := list[i]
 		metric := slices.Index(c.names, ch.Metric)
 		ch.Instance = c.s.name(ctx, c.descs[metric].InDom, insts[i])

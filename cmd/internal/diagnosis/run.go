@@ -47,6 +47,8 @@ type Config struct {
 
 	From, To pcp.Timestamp // of an archive
 
+	// Changes is the largest number of metrics in the changes; 0 means 10.
+	Changes int
 	// NoCompare leaves out the changes.
 	NoCompare bool
 	// Before is an archive with the time before, for the changes of a collector; nil leaves them out.

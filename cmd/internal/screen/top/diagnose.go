@@ -3,13 +3,12 @@ package top
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
+	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/ui"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
 )
@@ -17,8 +16,11 @@ import (
 // diagnosed steps of an archive are those up to the time that is shown.
 const diagnosedSteps = 60
 
-// diagnose returns the text of a diagnosis: of the next seconds of a collector, or of the steps of an archive up to a time.
-func (j *job) diagnose(ctx context.Context, at pcp.Timestamp) (string, error) {
+// maxChanges is the number of metrics on the page with what changed.
+const maxChanges = 200
+
+// diagnose returns the text of a diagnosis, or of what changed: of the next seconds of a collector, or of the steps of an archive up to a time.
+func (j *job) diagnose(ctx context.Context, want ui.Diagnosing) (string, error) {
 	rules, err := diagnosis.Rules(filepath.Join(j.env.Config().Get("PCP_SYSCONF_DIR"), "diagnose"))
 	if err != nil {
 		return "", err
@@ -30,11 +32,14 @@ func (j *job) diagnose(ctx context.Context, at pcp.Timestamp) (string, error) {
 	}
 	defer c.Close()
 	cfg := diagnosis.Config{Context: c, Rules: rules}
+	if want.Changes {
+		cfg.Changes = maxChanges
+	}
 	commands := diagnosis.Commands{Program: j.env.Pcp(), Zone: j.loc}
 	switch {
 	case j.o.FromArchive():
-		cfg.To, cfg.Whole = at, true
-		cfg.From = at.Add(-max(diagnosedSteps*j.interval, 5*time.Minute))
+		cfg.To, cfg.Whole = want.At, true
+		cfg.From = want.At.Add(-max(diagnosedSteps*j.interval, 5*time.Minute))
 		commands.Source, commands.Past = "-a "+diagnosis.Quote(j.o.Archives[0]), true
 	case j.o.Local:
 		commands.Source = "-L"
@@ -54,24 +59,16 @@ func (j *job) diagnose(ctx context.Context, at pcp.Timestamp) (string, error) {
 	var b strings.Builder
 	text := diagnosis.Text{W: &b, Diagnosis: d, Commands: commands}
 	text.Head()
-	for i := range d.Findings {
-		text.Finding(&d.Findings[i])
+	if !want.Changes {
+		for i := range d.Findings {
+			text.Finding(&d.Findings[i])
+		}
+		b.WriteString("\n")
+		text.Unchecked(len(d.Findings) == 0, false)
 	}
-	b.WriteString("\n")
-	text.Unchecked(len(d.Findings) == 0, false)
 	text.Changes()
 	if d.Compared == nil {
-		b.WriteString("\nNothing is recorded of the time before, so it is not known what changed.\n")
+		b.WriteString("\nNothing is recorded of the time before, so it is not known what changed. \"pcp up\" records, as does \"pcp record\".\n")
 	}
 	return b.String(), nil
-}
-
-// export writes a text into a new file.
-func export(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
 }

@@ -288,10 +288,7 @@ func (j *job) object(s *model.Snapshot, order *model.Order) *jsonSample {
 	j.totals(o, s, has)
 	for i := range s.Disks {
 		if d := &s.Disks[i]; s.Groups&model.Disks != 0 {
-			o.Disks = append(o.Disks, jsonDisk{
-				Name: d.Name, Busy: known(d.Busy), Read: known(d.Read), Written: known(d.Written), Reads: known(d.Reads), Writes: known(d.Writes),
-				ReadWait: known(d.ReadWait), WriteWait: known(d.WriteWait), Queue: known(d.Queue),
-			})
+			o.Disks = append(o.Disks, diskOf(d))
 		}
 	}
 	for i := range s.Files {
@@ -303,11 +300,7 @@ func (j *job) object(s *model.Snapshot, order *model.Order) *jsonSample {
 		}
 	}
 	for i := range s.Interfaces {
-		f := &s.Interfaces[i]
-		o.Interfaces = append(o.Interfaces, jsonInterface{
-			Name: f.Name, In: known(f.In), Out: known(f.Out), InPackets: known(f.InPackets), OutPackets: known(f.OutPackets),
-			InErrors: known(f.InErrors), OutErrors: known(f.OutErrors), InDrops: known(f.InDrops), OutDrops: known(f.OutDrops), Speed: known(f.Speed),
-		})
+		o.Interfaces = append(o.Interfaces, interfaceOf(&s.Interfaces[i]))
 	}
 	if p := &s.Protocols; s.Groups&model.Network != 0 && has(model.PanelProtocols) {
 		o.Protocols = &jsonProtocols{
@@ -328,7 +321,7 @@ func (j *job) object(s *model.Snapshot, order *model.Order) *jsonSample {
 	}
 	for i := range s.Containers {
 		if c := &s.Containers[i]; s.Groups&model.Containers != 0 {
-			o.Containers = append(o.Containers, jsonContainer{c.Name, c.ID, c.Engine, c.Image, c.State, c.PID, groupOf(&c.CGroup)})
+			o.Containers = append(o.Containers, containerOf(c))
 		}
 	}
 	for i := range s.Charts {
@@ -399,6 +392,24 @@ func stallOf(st *model.Stall) *jsonStall {
 		return nil
 	}
 	return s
+}
+
+func diskOf(d *model.Disk) jsonDisk {
+	return jsonDisk{
+		Name: d.Name, Busy: known(d.Busy), Read: known(d.Read), Written: known(d.Written), Reads: known(d.Reads), Writes: known(d.Writes),
+		ReadWait: known(d.ReadWait), WriteWait: known(d.WriteWait), Queue: known(d.Queue),
+	}
+}
+
+func interfaceOf(f *model.Interface) jsonInterface {
+	return jsonInterface{
+		Name: f.Name, In: known(f.In), Out: known(f.Out), InPackets: known(f.InPackets), OutPackets: known(f.OutPackets),
+		InErrors: known(f.InErrors), OutErrors: known(f.OutErrors), InDrops: known(f.InDrops), OutDrops: known(f.OutDrops), Speed: known(f.Speed),
+	}
+}
+
+func containerOf(c *model.Container) jsonContainer {
+	return jsonContainer{c.Name, c.ID, c.Engine, c.Image, c.State, c.PID, groupOf(&c.CGroup)}
 }
 
 func groupOf(g *model.CGroup) jsonCGroup {

@@ -41,6 +41,7 @@ type (
 		err error
 	}
 	diagnosed struct {
+		of   ui.Diagnosing
 		text string
 		err  error
 	}
@@ -124,7 +125,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case acted:
 		p.app.Acted(msg.act, msg.err)
 	case diagnosed:
-		p.app.Diagnosed(msg.text, msg.err)
+		p.app.Diagnosed(msg.of, msg.text, msg.err)
 	}
 	return p, p.next()
 }
@@ -153,15 +154,12 @@ func (p *program) next() tea.Cmd {
 	}
 	if d, ok := p.app.Diagnosis(); ok {
 		cmds = append(cmds, func() tea.Msg {
-			text, err := p.job.diagnose(p.ctx, d.At)
-			return diagnosed{text, err}
+			text, err := p.job.diagnose(p.ctx, d)
+			return diagnosed{d, text, err}
 		})
 	}
 	if path, ok := p.app.Export(); ok {
-		w, h := p.grid.Size()
-		g := screen.New(w, h)
-		p.app.Draw(g)
-		p.app.Exported(path, export(path, g.Plain()))
+		p.app.Exported(path, p.export(path))
 	}
 	if d, ok := p.app.Delay(); ok {
 		p.timer++

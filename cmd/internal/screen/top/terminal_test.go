@@ -244,6 +244,16 @@ func TestSession(t *testing.T) {
 	if n > 6000 {
 		t.Errorf("a step sends %d bytes", n)
 	}
+	tt.press("E\x15shown.csv\r") // the name in place of the offered one
+	tt.see("saved in shown.csv")
+	if b, err := os.ReadFile(filepath.Join(dir, "shown.csv")); err != nil || strings.Count(string(b), "nginx: worker process") != 2 {
+		t.Errorf("the table is %q, %v", b, err)
+	}
+	tt.press("E\x15shown.csv\r")
+	tt.see("file exists")
+	tt.press("w")
+	tt.see("What changed")
+	tt.see("so it is not known what changed")
 	tt.press("\x03")
 	tt.leave()
 }

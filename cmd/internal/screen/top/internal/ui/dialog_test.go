@@ -267,7 +267,8 @@ func TestReport(t *testing.T) {
 	a := New(Config{Now: func() time.Time { return time.Unix(1e9, 0) }, Loc: time.UTC})
 	a.Resize(60, 12)
 	a.Key("d", "d")
-	if _, ok := a.Diagnosis(); !ok {
+	first, ok := a.Diagnosis()
+	if !ok || first.Changes {
 		t.Fatal("no diagnosis is requested")
 	}
 	a.Key("x", "x")
@@ -284,7 +285,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("while it is made the screen is\n%s", s)
 	}
 	long := strings.Repeat("word ", 20)
-	a.Diagnosed("Host a.\n\nERROR cpu.busy: \x1b[2J\n  Evidence: "+long+"\n"+strings.Repeat("more\n", 20)+"Changed from 1 to 2:\n  kernel.all.load: 5\n", nil)
+	a.Diagnosed(first, "Host a.\n\nERROR cpu.busy: \x1b[2J\n  Evidence: "+long+"\n"+strings.Repeat("more\n", 20)+"Changed from 1 to 2:\n  kernel.all.load: 5\n", nil)
 	if s := shows(); !strings.Contains(s, "ERROR cpu.busy: ·[2J") || strings.Count(s, "word") != 20 {
 		t.Errorf("the diagnosis is\n%s", s)
 	}
@@ -304,10 +305,28 @@ func TestReport(t *testing.T) {
 		t.Errorf("after its end the screen is\n%s", s)
 	}
 	a.Key("D", "D")
-	a.Diagnosis()
-	a.Diagnosed("", errors.New("no rules"))
+	second, _ := a.Diagnosis()
+	a.Diagnosed(second, "", errors.New("no rules"))
 	if s := shows(); !strings.Contains(s, "There is no diagnosis: no rules") {
 		t.Errorf("without a diagnosis the screen is\n%s", s)
+	}
+	// What changed is another page, whose result only shows there.
+	a.Key("esc", "")
+	a.Key("D", "D")
+	second, _ = a.Diagnosis()
+	a.Key("esc", "")
+	a.Key("w", "w")
+	changed, ok := a.Diagnosis()
+	if !ok || !changed.Changes {
+		t.Errorf("requested is %+v, %v", changed, ok)
+	}
+	a.Diagnosed(second, "Nothing is short.\n", nil)
+	if s := shows(); !strings.Contains(s, "What changed") || strings.Contains(s, "Nothing is short") {
+		t.Errorf("what changed is\n%s", s)
+	}
+	a.Diagnosed(changed, "Changed from 1 to 2:\n  disk.dev.read[sda]: 5/s, before 1/s\n", nil)
+	if s := shows(); !strings.Contains(s, "disk.dev.read[sda]: 5/s, before 1/s") {
+		t.Errorf("what changed is\n%s", s)
 	}
 }
 

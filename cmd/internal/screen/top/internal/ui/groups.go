@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
 
-// groupIOFrom is the least width of a table of control groups with what they read, write, receive and send.
+// groupIOFrom is the least width of a table of control groups with the columns of their traffic.
 const groupIOFrom = 110
 
 // groupFields returns the columns with the values of control groups.

@@ -95,7 +95,8 @@ func bindings() []binding {
 
 		{keys: []string{"D"}, show: "D", short: "Diagnose", help: "find which resource is short, what takes it and what changed", do: (*App).diagnose},
 		{keys: []string{"d"}, in: everywhereBut(Charts), do: (*App).diagnose},
-		{keys: []string{"E"}, show: "E", help: "save the screen as text in a file", do: func(a *App) { a.dialogs.ask(a.askExport()) }},
+		{keys: []string{"w"}, show: "w", short: "Changed", help: "find which metrics changed most, compared with the time before", do: (*App).changed},
+		{keys: []string{"E"}, show: "E", help: "save the screen in a new file as text, its table as .csv", do: func(a *App) { a.dialogs.ask(a.askExport()) }},
 		{keys: []string{"C", "f2"}, show: "C", help: "other colours", do: (*App).nextTheme},
 		{keys: []string{"ctrl+l"}, do: func(*App) {}},
 	}

@@ -8,27 +8,37 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
 
-// A report is the page with a diagnosis.
+// A report is the page with a diagnosis, or with what changed.
 type report struct {
 	open    bool
+	changes bool // what changed, and not a diagnosis
 	wanted  bool // it is requested, and not begun
 	running bool
+	number  int // of the request whose result is shown
 	lines   []string
 	top     int // the first line shown
 }
 
 // Diagnosing is a request for a diagnosis.
 type Diagnosing struct {
-	At pcp.Timestamp // the time of the sample that is shown, of an archive
+	At      pcp.Timestamp // the time of the sample that is shown, of an archive
+	Changes bool          // only of what changed
+	number  int
 }
 
 // diagnose opens the page, and requests a diagnosis unless one is being made.
-func (a *App) diagnose() {
-	r := &a.dialogs.report
+func (a *App) diagnose() { a.dialogs.report.show(false) }
+
+// changed opens the page with what changed.
+func (a *App) changed() { a.dialogs.report.show(true) }
+
+func (r *report) show(changes bool) {
 	r.open, r.top = true, 0
-	if !r.running {
-		r.wanted, r.lines = true, nil
+	if r.running && r.changes == changes {
+		return
 	}
+	r.wanted, r.changes, r.lines = true, changes, nil
+	r.number++
 }
 
 // Diagnosis returns, once, the requested diagnosis.
@@ -38,18 +48,24 @@ func (a *App) Diagnosis() (Diagnosing, bool) {
 		return Diagnosing{}, false
 	}
 	r.wanted, r.running = false, true
-	var d Diagnosing
+	d := Diagnosing{Changes: r.changes, number: r.number}
 	if a.film.now != nil {
 		d.At = a.film.now.Time
 	}
 	return d, true
 }
 
-// Diagnosed shows a diagnosis, or the reason why there is none.
-func (a *App) Diagnosed(text string, err error) {
+// Diagnosed shows the result of the newest request, or the reason why there is none.
+func (a *App) Diagnosed(d Diagnosing, text string, err error) {
 	r := &a.dialogs.report
+	if d.number != r.number {
+		return
+	}
 	r.running = false
-	if err != nil {
+	switch {
+	case err != nil && d.Changes:
+		text = "It is not known what changed: " + err.Error()
+	case err != nil:
 		text = "There is no diagnosis: " + err.Error()
 	}
 	r.lines = strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -84,7 +100,11 @@ func (r *report) key(name string) {
 // draw draws the page.
 func (r *report) draw(body screen.Area, m *mouse) {
 	body.Clear()
-	in := body.Box("Diagnosis", "↑↓ more, w what changed, any other key closes")
+	title, keys := "Diagnosis", "↑↓ more, w what changed, any other key closes"
+	if r.changes {
+		title, keys = "What changed", "↑↓ more, any other key closes"
+	}
+	in := body.Box(title, keys)
 	if r.lines == nil {
 		in.Text(1, 0, screen.Dim, "Samples are taken. This may take some seconds; any other key leaves it to itself.")
 	}
