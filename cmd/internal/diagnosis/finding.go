@@ -21,6 +21,7 @@ type Diagnosis struct {
 	Findings  []Finding // causes before their effects, in the order of their severity
 	Checked   int       // number of rules
 	Unchecked []Unchecked
+	Unread    string // the part of the metrics that the collector may not read, and the command that gives it; "" for none
 
 	Changes  []Change // the largest first
 	Compared *Comparison

@@ -62,13 +62,14 @@ type Verdict struct {
 	Warnings  int     `json:"warnings"`
 	Checked   int     `json:"checked"`
 	Unchecked int     `json:"unchecked,omitempty"`
+	Unread    string  `json:"unread,omitempty"`
 }
 
 // Verdict returns the verdict of a diagnosis.
 func (d *Diagnosis) Verdict() Verdict {
 	v := Verdict{
 		OK: len(d.Findings) == 0, Host: d.Host, Start: pcpjson.Time(d.Start), End: pcpjson.Time(d.End), Interval: d.Interval.Seconds(),
-		Samples: d.Samples, Checked: d.Checked, Unchecked: len(d.Unchecked),
+		Samples: d.Samples, Checked: d.Checked, Unchecked: len(d.Unchecked), Unread: d.Unread,
 	}
 	for i := range d.Findings {
 		if d.Findings[i].Severe {

@@ -94,7 +94,7 @@ func Run(ctx context.Context, cfg Config) (*Diagnosis, error) {
 	if d.Checked == 0 {
 		return nil, ErrNothing
 	}
-	d.Unchecked = s.unchecked
+	d.Unchecked, d.Unread = s.unchecked, s.unread
 	if d.Findings, err = s.findings(ctx); err != nil {
 		return nil, err
 	}
@@ -190,6 +190,7 @@ type sampler struct {
 	rules     []*bound
 	tops      []*top
 	unchecked []Unchecked
+	unread    string    // Diagnosis.Unread, of the last sample
 	comparer  *comparer // of a collector, nil if it is not compared
 
 	step  time.Duration
@@ -531,6 +532,7 @@ func (s *sampler) pace(ctx context.Context, from pcp.Timestamp) (pace time.Durat
 func (s *sampler) take(res *pcp.Result) {
 	n := len(s.times)
 	s.times = append(s.times, res.Time)
+	s.countRead(res)
 	truth := make(map[int32]bool)
 	for _, b := range s.rules {
 		vs := &res.Sets[b.value.at]

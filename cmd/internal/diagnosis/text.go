@@ -28,6 +28,9 @@ func (t *Text) Unchecked(nothing, all bool) {
 	if nothing {
 		fmt.Fprintf(t.W, "Nothing is short. %s checked.\n", was(d.Checked, "rule"))
 	}
+	if d.Unread != "" {
+		fmt.Fprintln(t.W, d.Unread)
+	}
 	if n := len(d.Unchecked); n > 0 && all {
 		fmt.Fprintln(t.W, "Not checked:")
 		for _, u := range d.Unchecked {

@@ -50,6 +50,14 @@ func (s *Sampler) snapshot(ctx context.Context, need Group) (*Snapshot, error) {
 	if need&CGroups != 0 && err == nil {
 		err = s.cgroups(ctx, snap)
 	}
+	snap.netModule = ""
+	if need&ProcessNet != 0 && err == nil && s.cols[mModuleState].err == 0 {
+		err = s.named(ctx, func(i int32, name string) {
+			if name == "netatop" {
+				snap.netModule = s.cols[mModuleState].textOf(i)
+			}
+		}, mModuleState)
+	}
 	if need&Containers != 0 && err == nil {
 		err = s.containers(ctx, snap)
 	}

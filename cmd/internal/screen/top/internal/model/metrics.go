@@ -143,6 +143,7 @@ const (
 	mProcTCPOut
 	mProcUDPIn
 	mProcUDPOut
+	mModuleState
 
 	mProcDRM
 	mProcDRMMemory
@@ -307,6 +308,8 @@ var table = [numMetrics]struct {
 	mProcTCPOut: {ProcessNet, rate, false, []string{"bpf.proc.net.tcp.send.bytes"}},
 	mProcUDPIn:  {ProcessNet, rate, false, []string{"bpf.proc.net.udp.recv.bytes"}},
 	mProcUDPOut: {ProcessNet, rate, false, []string{"bpf.proc.net.udp.send.bytes"}},
+
+	mModuleState: {ProcessNet, text, false, []string{"bpf.module.state"}},
 
 	mProcDRM:          {ProcessGPU, rate, false, []string{"drm.proc.time"}},
 	mProcDRMMemory:    {ProcessGPU, instant, false, []string{"drm.proc.memory"}},

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
 )
 
 // A Snapshot is the activity of a host at one time. An unknown number is NaN. Bytes are bytes, times
@@ -45,6 +46,7 @@ type Snapshot struct {
 	called  *[numMetrics]string   // the name of each metric
 	denied  func() string         // or nil
 
+	netModule string // the state of the module of the agent bpf that counts the bytes of processes, "" without the agent
 	noThreads string // why the collector does not list threads, "" if it does or was not asked
 }
 
@@ -271,6 +273,39 @@ func (s *Snapshot) Lacks(p Panel) bool {
 // None reports whether a panel has a source, which has no values at this time.
 func (s *Snapshot) None(p Panel) bool {
 	return s.Absent(p) != "" && s.why[panels[p][0]] == pcp.ErrValue
+}
+
+// NetHint returns what to do for the bytes that processes send and receive, if they are not known.
+func (s *Snapshot) NetHint() string {
+	switch s.netModule {
+	case "":
+		return "a collector that runs as root counts them: sudo pcp up --agent bpf, then pcp store -i netatop bpf.control.enabled 1"
+	case "off":
+		return "the module is off: pcp store -i netatop bpf.control.enabled 1"
+	case "running":
+		return "no process has used the network yet"
+	}
+	return "the kernel refuses the module netatop: " + s.netModule
+}
+
+// Unread returns why the I/O of many processes is unknown, although that of some is known: the collector has no rights.
+func (s *Snapshot) Unread() string {
+	if s.Groups&ProcessIO == 0 || s.why[mProcRead] != 0 {
+		return ""
+	}
+	processes, read := 0, 0
+	for i := range s.Processes {
+		if p := &s.Processes[i]; !math.IsNaN(p.CPU) { // it was in the sample before too
+			processes++
+			if !math.IsNaN(p.Read) {
+				read++
+			}
+		}
+	}
+	if read == 0 {
+		return ""
+	}
+	return diagnosis.Unread(processes, read)
 }
 
 // Empty reports whether an archive has no totals at this time, as in a gap.

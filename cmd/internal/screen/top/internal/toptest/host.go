@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -34,6 +35,10 @@ type Host struct {
 	More int
 	// Threads lists threads as well as processes. Clients set it by proc.control.perclient.threads.
 	Threads bool
+	// NetModule is the state of the module netatop of the agent bpf, "running" at first.
+	NetModule string
+	// Alone is the user whose processes alone have I/O, "" for all users.
+	Alone string
 	// Fetched counts how often each metric was fetched.
 	Fetched map[string]int
 }
@@ -46,7 +51,7 @@ type metric struct {
 
 // New returns a host that started a day before a time.
 func New(start time.Time) *Host {
-	h := &Host{start: start, now: time.Now, indoms: map[pcp.InDom]func(float64) []pcp.Instance{}, without: map[string]bool{}, Fetched: map[string]int{}}
+	h := &Host{start: start, now: time.Now, indoms: map[pcp.InDom]func(float64) []pcp.Instance{}, without: map[string]bool{}, Fetched: map[string]int{}, NetModule: "running"}
 	h.define()
 	return h
 }
@@ -136,6 +141,9 @@ func (h *Host) put(res *pcp.Result, m *metric, t float64, profile *pcp.Profile) 
 		return
 	}
 	for _, in := range h.indoms[m.desc.InDom](t) {
+		if h.Alone != "" && strings.HasPrefix(m.name, "proc.io.") && h.process(in.Inst).owner != h.Alone {
+			continue
+		}
 		if profile == nil || profile.Includes(m.desc.InDom, in.Inst) {
 			res.Add(m.value(t, in.Inst).WithInst(in.Inst))
 		}

@@ -314,6 +314,9 @@ func (h *Host) more() {
 	for name, mean := range map[string]float64{"tcp.recv": 2e5, "tcp.send": 9e5, "udp.recv": 0, "udp.send": 120} {
 		h.counter("bpf.proc.net."+name+".bytes", bytes, netting, func(t float64, i int32) float64 { return grow(t, mean/float64(i-300), mean/float64(i-299), 40) })
 	}
+	modules := pcp.NewInDom(domain, 12)
+	h.indoms[modules] = members(inst(0, "biolatency"), inst(1, "netatop"))
+	h.text("bpf.module.state", modules, func(i int32) string { return []string{"running", h.NetModule}[i] })
 	h.indoms[drawing] = members(inst(402, "000402"))
 	h.counter("drm.proc.time", nsec, drawing, func(t float64, _ int32) float64 { return grow(t, 3e8, 1e8, 40) })
 	h.gauge("drm.proc.memory", bytes, drawing, func(float64, int32) float64 { return 700 << 20 })

@@ -146,6 +146,8 @@ func (a *App) drawProcessPage(body screen.Area) {
 		line.Text(x+2, 0, screen.Dim, s.NoThreads())
 	case s.Groups&model.ProcessIO != 0 && s.Absent(model.PanelProcessIO) != "":
 		line.Text(x+2, 0, screen.Dim, s.Absent(model.PanelProcessIO))
+	case s.Unread() != "":
+		line.Text(x+2, 0, screen.Dim, s.Unread())
 	}
 	a.procs.drawTable(body.Rows(2, body.H-2), true)
 }

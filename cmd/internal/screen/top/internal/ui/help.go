@@ -37,13 +37,13 @@ func lacking(now *model.Snapshot) (list [][2]string) {
 	if now == nil {
 		return nil
 	}
-	add := func(name string, p model.Panel, hint string) {
+	add := func(name string, p model.Panel, hint func(*model.Snapshot) string) {
 		if !now.Lacks(p) {
 			return
 		}
 		why := now.Absent(p)
-		if hint != "" {
-			why += "; " + hint
+		if hint != nil {
+			why += "; " + hint(now)
 		}
 		list = append(list, [2]string{name, why})
 	}
@@ -51,7 +51,7 @@ func lacking(now *model.Snapshot) (list [][2]string) {
 		add(e.name, e.panel, e.hint)
 	}
 	if !now.None(model.PanelContainers) {
-		add("Containers", model.PanelContainers, "")
+		add("Containers", model.PanelContainers, nil)
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -84,14 +85,14 @@ type extra struct {
 	group   model.Group
 	panel   model.Panel
 	from    int
-	hint    string // how the source may be had
+	hint    func(s *model.Snapshot) string // how the source may be had; nil for nothing to add
 }
 
 // extras are the columns that only show if the source has them.
 var extras = []extra{
-	{"READ WRIT", []model.Column{model.ByRead, model.ByWritten}, model.ProcessIO, model.PanelProcessIO, ioFrom, ""},
-	{"IN OUT", []model.Column{model.ByIn, model.ByOut}, model.ProcessNet, model.PanelProcessNet, netFrom, "the module netatop of the agent bpf counts them: pcp store -i netatop bpf.control.enabled 1"},
-	{"GPU GMEM", []model.Column{model.ByGPU, model.ByGPUMemory}, model.ProcessGPU, model.PanelProcessGPU, gpuFrom, "the agents drm and nvidia have them where there are cards"},
+	{"READ WRIT", []model.Column{model.ByRead, model.ByWritten}, model.ProcessIO, model.PanelProcessIO, ioFrom, nil},
+	{"IN OUT", []model.Column{model.ByIn, model.ByOut}, model.ProcessNet, model.PanelProcessNet, netFrom, (*model.Snapshot).NetHint},
+	{"GPU GMEM", []model.Column{model.ByGPU, model.ByGPUMemory}, model.ProcessGPU, model.PanelProcessGPU, gpuFrom, func(*model.Snapshot) string { return "the agents drm and nvidia have them where there are cards" }},
 }
 
 // extraOf returns the extra that a column is of, or nil.
@@ -489,7 +490,7 @@ func (t *processes) drawDetail(area screen.Area) {
 	}
 	line("processor", fmt.Sprintf("%s now, %s in all", percent(p.CPU), clock(p.Time)), cpuStyle(p))
 	line("memory", fmt.Sprintf("%s resident (%s of all), %s virtual", size(p.RSS), percent(p.RSS/t.film.now.Memory.Total), size(p.Size)), screen.Normal)
-	if why := t.film.now.Absent(model.PanelProcessIO); why != "" {
+	if why := cmp.Or(t.film.now.Absent(model.PanelProcessIO), t.unread(p)); why != "" {
 		line("disk", why, screen.Dim)
 	} else {
 		line("disk", fmt.Sprintf("%s/s read, %s/s written", perSecond(p.Read), perSecond(p.Written)), ioStyle(p))
@@ -516,6 +517,14 @@ func (t *processes) drawDetail(area screen.Area) {
 	cpu.Graph(t.film.values(model.ProcCPU, "", cpu.W), 0.1, true, screen.Good)
 	mem := graphs.Part(half+1, 0, graphs.W-half-1, graphs.H).Rule("Memory", size(p.RSS))
 	mem.Graph(t.film.values(model.ProcRSS, "", mem.W), 1, false, screen.Cache)
+}
+
+// unread returns why the I/O of a process is unknown, or "".
+func (t *processes) unread(p *model.Process) string {
+	if math.IsNaN(p.Read) && math.IsNaN(p.Written) {
+		return t.film.now.Unread()
+	}
+	return ""
 }
 
 // fit returns the longest beginning of a text that fits into n cells, at least a

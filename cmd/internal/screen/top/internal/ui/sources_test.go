@@ -30,6 +30,7 @@ func TestExtraColumns(t *testing.T) {
 		d.shows("!Not shown")
 	})
 	live(t, 200, 90, func(h *toptest.Host, _ *Config) {
+		h.NetModule = "off"
 		h.Without("bpf.proc.net.tcp.recv.bytes", "bpf.proc.net.tcp.send.bytes", "bpf.proc.net.udp.recv.bytes", "bpf.proc.net.udp.send.bytes",
 			"drm.proc.time", "drm.proc.memory", "proc.io.read_bytes", "proc.io.write_bytes", "containers.name", "containers.cgroup")
 	}, func(d *desk) {
@@ -37,7 +38,7 @@ func TestExtraColumns(t *testing.T) {
 		d.wait(2)
 		d.shows("!IN/s", "!GPU%", "!READ/s", "the collector does not have proc.io.read_bytes")
 		d.press("?")
-		d.shows("Not shown", "READ WRIT", "IN OUT", "the collector does not have bpf.proc.net.tcp.recv.bytes;", "netatop", "GPU GMEM", "drm.proc.time")
+		d.shows("Not shown", "READ WRIT", "IN OUT", "the collector does not have bpf.proc.net.tcp.recv.bytes; the", "module is off: pcp store -i netatop bpf.control.enabled 1", "GPU GMEM", "drm.proc.time")
 		d.press("esc", "8", "?")
 		d.wait(1)
 		d.shows("the collector does not have containers.name")
@@ -144,4 +145,45 @@ func TestContainerStates(t *testing.T) {
 			t.Error("containers were not sampled")
 		}
 	})
+}
+
+// TestUnread shows that the collector may not read the I/O of other users, in the table and in the page of a process.
+func TestUnread(t *testing.T) {
+	const why = "The I/O of 11 of 13 processes is missing: only a collector that runs as root may read it for all users (sudo pcp up)."
+	live(t, 160, 40, func(h *toptest.Host, _ *Config) { h.Alone = "alice" }, func(d *desk) {
+		d.press("2")
+		d.wait(2)
+		d.shows(why)
+		d.press("/", "'nginx", "enter", "enter")
+		d.wait(1)
+		d.shows("disk          " + why)
+		d.press("esc", "/", "ctrl+u", "'evil", "enter", "enter")
+		d.wait(1)
+		d.shows("disk          0/s read")
+	})
+	live(t, 160, 40, nil, func(d *desk) {
+		d.press("2")
+		d.wait(2)
+		d.shows("!is missing")
+	})
+}
+
+// TestNetHint has the reason why the bytes of processes are not known.
+func TestNetHint(t *testing.T) {
+	f := func(state, want string, without ...string) {
+		t.Helper()
+		live(t, 200, 90, func(h *toptest.Host, _ *Config) {
+			h.NetModule = state
+			h.Without(append(without, "bpf.proc.net.tcp.recv.bytes", "bpf.proc.net.tcp.send.bytes", "bpf.proc.net.udp.recv.bytes", "bpf.proc.net.udp.send.bytes")...)
+		}, func(d *desk) {
+			d.press("2")
+			d.wait(1)
+			if got := d.app.film.now.NetHint(); !strings.Contains(got, want) {
+				t.Errorf("in the state %q the hint is %q, want %q", state, got, want)
+			}
+		})
+	}
+	f("off", "the module is off: pcp store -i netatop bpf.control.enabled 1")
+	f("load: operation not permitted", "the kernel refuses the module netatop: load: operation not permitted")
+	f("", "sudo pcp up --agent bpf", "bpf.module.state")
 }
