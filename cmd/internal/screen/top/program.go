@@ -14,8 +14,11 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/ui"
 )
 
-// framesPerSecond limits how often the screen is drawn. A slow line gets at most as many frames.
-const framesPerSecond = 15
+// The limits of how often the screen is drawn: of a live source and, so that the time can be moved smoothly, of an archive.
+const (
+	framesPerSecond       = 15
+	replayFramesPerSecond = 60
+)
 
 // environment are the variables that describe the terminal.
 var environment = []string{
@@ -62,8 +65,12 @@ func (j *job) show(ctx context.Context) int {
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		in = keyboard{f, cancel}
 	}
+	frames := framesPerSecond
+	if j.sampler.Host().Archive {
+		frames = replayFramesPerSecond
+	}
 	t := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(j.env.Screen),
-		tea.WithEnvironment(vars), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
+		tea.WithEnvironment(vars), tea.WithFPS(frames), tea.WithoutSignalHandler())
 	_, err := t.Run()
 	cancel()
 	p.busy <- struct{}{} // the sampler is at rest
@@ -107,6 +114,12 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m := msg.Mouse(); m.Button == tea.MouseLeft {
 			p.app.Click(m.X, m.Y)
 		}
+	case tea.MouseMotionMsg:
+		if m := msg.Mouse(); m.Button == tea.MouseLeft {
+			p.app.Drag(m.X)
+		}
+	case tea.MouseReleaseMsg:
+		p.app.Release()
 	case tea.MouseWheelMsg:
 		switch m := msg.Mouse(); m.Button {
 		case tea.MouseWheelUp:

@@ -35,6 +35,11 @@ type Host struct {
 	More int
 	// Threads lists threads as well as processes. Clients set it by proc.control.perclient.threads.
 	Threads bool
+	// Steady leaves out the processes that come and go. Archives of a Host list them as instances for ever, unlike those of
+	// pmlogger, so that a replay looks for their values everywhere.
+	Steady bool
+	// Every is the time between the records of an archive.
+	Every time.Duration
 	// NetModule is the state of the module netatop of the agent bpf, "running" at first.
 	NetModule string
 	// Alone is the user whose processes alone have I/O, "" for all users.
@@ -51,7 +56,7 @@ type metric struct {
 
 // New returns a host that started a day before a time.
 func New(start time.Time) *Host {
-	h := &Host{start: start, now: time.Now, indoms: map[pcp.InDom]func(float64) []pcp.Instance{}, without: map[string]bool{}, Fetched: map[string]int{}, NetModule: "running"}
+	h := &Host{start: start, now: time.Now, indoms: map[pcp.InDom]func(float64) []pcp.Instance{}, without: map[string]bool{}, Fetched: map[string]int{}, NetModule: "running", Every: 10 * time.Second}
 	h.define()
 	return h
 }
@@ -80,7 +85,7 @@ func (h *Host) Context() (*pmapi.Context, error) {
 	return pmapi.OpenLocal(pmapi.LocalAgent{Name: "toptest", Domain: domain, Agent: h})
 }
 
-// Archive writes an archive of the host, a record every 10 seconds, with a gap of two minutes in the middle, and
+// Archive writes an archive of the host, with a gap of two minutes in the middle, and
 // returns its name.
 func (h *Host) Archive(dir string, long time.Duration) (string, error) {
 	base := filepath.Join(dir, "host")
@@ -97,7 +102,7 @@ func (h *Host) Archive(dir string, long time.Duration) (string, error) {
 		}
 	}
 	known := map[pcp.InDom]map[int32]bool{}
-	for at := time.Duration(0); at <= long; at += 10 * time.Second {
+	for at := time.Duration(0); at <= long; at += h.Every {
 		switch gap := at - long/2; {
 		case gap == 0:
 			if err := im.PutMark(); err != nil {

@@ -75,7 +75,7 @@ var named = []process{
 
 func (h *Host) processes(t float64, yield func(*process)) {
 	for i := range named {
-		if p := &named[i]; t >= p.from && (p.until == 0 || t < p.until) {
+		if p := &named[i]; t >= p.from && (p.until == 0 || t < p.until) && !(h.Steady && p.until > 0) {
 			yield(p)
 		}
 	}

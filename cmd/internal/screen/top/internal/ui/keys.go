@@ -140,8 +140,20 @@ func (a *App) Paste(text string) {
 
 // Click handles a click at a place of the screen.
 func (a *App) Click(x, y int) {
+	a.mouse.press(x, y)
 	a.mouse.click(x, y)
 	a.supply()
+}
+
+// Drag handles the movement of the mouse, whose button is held, to a column of the screen.
+func (a *App) Drag(x int) { a.mouse.drag(x) }
+
+// Release handles the end of a drag.
+func (a *App) Release() {
+	if a.mouse.held {
+		a.mouse.held = false
+		a.play.dropped()
+	}
 }
 
 // Wheel handles the mouse wheel at a place of the screen, n being 1 for down and -1 for up.

@@ -251,14 +251,40 @@ func (p *player) step(n int) {
 }
 
 // seek makes a replay jump.
-func (p *player) seek(at pcp.Timestamp) {
+func (p *player) seek(at pcp.Timestamp) { p.req.seek(p.within(at), true) }
+
+// drag shows the sample of a time while the user moves along the time line. The history follows with a jump, when the
+// user stops.
+func (p *player) drag(at pcp.Timestamp) {
+	if !p.host.Archive {
+		p.jump(at)
+		return
+	}
+	p.paused, p.atEnd = true, false
+	p.pace.stop()
+	p.req.seek(p.within(at), false)
+}
+
+// dropped fetches the history of the graphs after a drag.
+func (p *player) dropped() {
+	if p.host.Archive && p.film.now != nil {
+		at := p.film.now.Time
+		if p.req.want == OpSeek {
+			at = p.req.at
+		}
+		p.req.seek(at, true)
+	}
+}
+
+// within returns the nearest time that the archive has.
+func (p *player) within(at pcp.Timestamp) pcp.Timestamp {
 	if at.Compare(p.host.Last) > 0 {
 		at = p.host.Last
 	}
 	if at.Compare(p.host.First) < 0 {
 		at = p.host.First
 	}
-	p.req.seek(at, true)
+	return at
 }
 
 // jump shows the sample of a time.
@@ -479,11 +505,11 @@ func (p *player) drawState(line screen.Area, text bool) int {
 func (p *player) drawTimeLine(line screen.Area, m *mouse) {
 	first, last := p.span()
 	layout := "15:04:05"
-	from, to := first.Time().In(p.loc), last.Time().In(p.loc)
-	if last.Sub(first) > 86400 || from.Day() != to.Day() {
+	from, until := first.Time().In(p.loc), last.Time().In(p.loc)
+	if last.Sub(first) > 86400 || from.Day() != until.Day() {
 		layout = "01-02 15:04"
 	}
-	left, right := from.Format(layout), to.Format(layout)
+	left, right := from.Format(layout), until.Format(layout)
 	line.Text(0, 0, screen.Dim, left)
 	line.TextRight(line.W, 0, screen.Dim, right)
 	bar := line.Part(len(left)+1, 0, line.W-len(left)-len(right)-2, 1)
@@ -503,11 +529,11 @@ func (p *player) drawTimeLine(line screen.Area, m *mouse) {
 	at = max(0, min(bar.W-1, at))
 	bar.Fill(0, 0, at, screen.Accent, done)
 	bar.Rune(at, 0, screen.Replay, knob)
+	to := func(x int) pcp.Timestamp { return first.Add(seconds(span * float64(x) / float64(max(1, bar.W-1)))) }
 	for x := range bar.W {
-		m.on(bar.Part(x, 0, 1, 1), func() {
-			p.jump(first.Add(seconds(span * float64(x) / float64(max(1, bar.W-1)))))
-		})
+		m.on(bar.Part(x, 0, 1, 1), func() { p.jump(to(x)) })
 	}
+	m.onDrag(bar, func(x int) { p.drag(to(x)) })
 }
 
 // seconds returns a number of seconds as a duration.

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // A desk is an App with a user.
 type desk struct {
-	t    *testing.T
+	t    testing.TB
 	app  *App
 	s    *model.Sampler
 	grid *screen.Grid
@@ -416,6 +416,25 @@ func TestMouse(t *testing.T) {
 		d.settle()
 		if got := d.app.film.now.Time.Sub(d.app.cfg.Host.First); got < 500 || got > 700 {
 			t.Errorf("the sample is %v s behind the start", got)
+		}
+		// While the button is held the time follows the mouse; the graphs follow at the end.
+		d.app.Drag(30)
+		d.settle()
+		if got := d.app.film.now.Time.Sub(d.app.cfg.Host.First); got < 300 || got > 500 {
+			t.Errorf("while it is dragged the sample is %v s behind the start", got)
+		}
+		d.app.Drag(-5)
+		if r, ok := d.app.Request(); !ok || r.Op != OpSeek || r.Past != 0 || r.At != d.app.cfg.Host.First {
+			t.Errorf("requested is %+v, %v", r, ok)
+		}
+		d.app.Release()
+		d.app.Took(Reply{Op: OpSeek, Err: errors.New("too late")})
+		if r, ok := d.app.Request(); !ok || r.Op != OpSeek || r.Past == 0 {
+			t.Errorf("requested at the end is %+v, %v", r, ok)
+		}
+		d.app.Drag(60)
+		if d.app.play.req.want != OpNone {
+			t.Error("the time follows a mouse whose button is not held")
 		}
 	})
 }
