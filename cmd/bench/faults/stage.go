@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -38,7 +39,13 @@ func faults() []fault {
 		{name: "netem-loss", want: []string{"tcp.retransmits"}, stage: netem},
 		{name: "busy-and-full", held: true, want: append([]string{"filesystem.full"}, cpu...), stage: both(worker("", "busy"), mounted(false, false))},
 		{name: "throttled-and-listen", want: []string{"cgroup.cpu", "tcp.listen"}, stage: both(limited("cpu", map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "10000"}, "busy"), worker("", "listen"))},
-		{name: "swap", want: []string{"memory.swapping"}, stage: refused("it takes the swap of the whole machine")},
+		{name: "fork-bomb", want: []string{"processes.forks"}, stage: forkBomb},
+		{name: "zombies", want: []string{"processes.defunct"}, stage: ready(worker("", "zombies"))},
+		{name: "swap", want: []string{"memory.swapping", "cgroup.memory-limit", "cgroup.memory"}, who: "faults", stage: swapping},
+		{name: "major-faults", held: true, want: []string{"memory.faults", "cgroup.memory-limit", "cgroup.memory"}, who: "faults", stage: limited("memory", map[string]string{"memory.limit_in_bytes": "32M"}, "mapped")},
+		{name: "timers", held: true, want: []string{"cpu.interrupts", "locks.switches", "cpu.system"}, stage: worker("", "timers")},
+		{name: "descriptors-and-full", held: true, want: []string{"files.process", "filesystem.full"}, stage: both(descriptors, mounted(false, false))},
+		{name: "forks-and-throttled", want: []string{"processes.forks", "cgroup.cpu"}, stage: both(worker("", "forks"), limited("cpu", map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "10000"}, "busy"))},
 		{name: "clock", stage: refused("it sets the clock of the whole machine")},
 		{name: "steal", stage: refused("the hypervisor decides it")},
 		{name: "interrupts", stage: refused("devices make them; softirq is their nearest relative")},
@@ -104,6 +111,22 @@ func worker(group, kind string) func(*site) error {
 	return func(s *site) error { return s.start(s.command(group, kind, s.dir)) }
 }
 
+// ready stages a fault, and waits until its worker has completed it.
+func ready(stage func(*site) error) func(*site) error {
+	return func(s *site) error {
+		if err := stage(s); err != nil {
+			return err
+		}
+		for range 600 {
+			if _, err := os.Stat(filepath.Join(s.dir, readyFile)); err == nil {
+				return nil
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		return skip("the fault is not complete after a minute")
+	}
+}
+
 func shell(script string) func(*site) error {
 	return func(s *site) error { return s.start(exec.Command("nice", "sh", "-c", script)) }
 }
@@ -150,6 +173,8 @@ func second(settings map[string]string) map[string]string {
 			list["memory.max"] = value
 		case "cpu.cfs_quota_us":
 			list["cpu.max"] = value + " " + settings["cpu.cfs_period_us"]
+		case "pids.max":
+			list[name] = value
 		case "blkio.throttle.write_bps_device":
 			device, rate, _ := strings.Cut(value, " ")
 			list["io.max"] = device + " wbps=" + rate
@@ -261,6 +286,52 @@ func slowDisk(s *site) error {
 		}
 	}
 	return nil
+}
+
+// forkBomb has shells that start two others each, at most 200 of them. They end at the limit, and are started again.
+func forkBomb(s *site) error {
+	group, err := s.group("pids", map[string]string{"pids.max": "200"})
+	if err != nil {
+		return err
+	}
+	const bomb = `echo $$ >"$1"; bomb() { bomb | bomb & }; bomb`
+	cmd := exec.Command("sh", "-c", `while :; do sh -c "$0" sh "$1" 2>/dev/null; sleep 0.05; done`, bomb, group)
+	return s.start(cmd)
+}
+
+// swapping has a control group swap to a file of 256 MB. Other processes do not swap as long as the machine has memory.
+func swapping(s *site) error {
+	group, err := s.group("memory", map[string]string{"memory.limit_in_bytes": "48M"})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(s.dir, "swap")
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	zero := make([]byte, 1<<20)
+	for range 256 { // a file for swapping has no holes
+		if _, err := f.Write(zero); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	out, err := exec.Command("losetup", "--find", "--show", file).CombinedOutput()
+	if err != nil {
+		return skip(fmt.Sprintf("losetup: %v %s", err, out))
+	}
+	device := strings.TrimSpace(string(out))
+	s.after(func() { exec.Command("losetup", "-d", device).Run() })
+	for _, args := range [][]string{{"mkswap", device}, {"swapon", device}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			return skip(fmt.Sprintf("%s: %v %s", args[0], err, bytes.TrimSpace(out)))
+		}
+	}
+	s.after(func() { exec.Command("swapoff", device).Run() })
+	return s.start(s.command(group, "touch", s.dir))
 }
 
 // frozen has six processes write to a file system that is frozen.

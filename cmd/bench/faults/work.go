@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // workerArg is the argument that makes the program a worker, and groupEnv the variable with the file of its control group.
@@ -23,6 +26,9 @@ const (
 	workerArg = "worker"
 	groupEnv  = "PCP_FAULTS_GROUP"
 )
+
+// readyFile is the file that a worker makes when its fault is complete, if that takes long.
+const readyFile = "ready"
 
 // manyFiles is the limit of files of a process that opens too many.
 const manyFiles = 25_000
@@ -60,6 +66,38 @@ func work(kind string, args []string) error {
 			if err := exec.Command("sh", "-c", script).Start(); err != nil {
 				return err
 			}
+		}
+		select {}
+	case "zombies":
+		for range 1000 {
+			if err := exec.Command("/bin/true").Start(); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, readyFile), nil, 0o600); err != nil {
+			return err
+		}
+		select {}
+	case "touch":
+		// By atomic stores, which a compiler does not leave out.
+		b := make([]atomic.Uint64, 16<<20)
+		for {
+			for i := 0; i < len(b); i += 512 {
+				b[i].Add(1)
+			}
+		}
+	case "mapped":
+		return touchMapped(filepath.Join(dir, "mapped"))
+	case "timers":
+		// Threads that sleep for a microsecond, each time with a timer of their own.
+		for range 4 * runtime.NumCPU() {
+			go func() {
+				runtime.LockOSThread()
+				_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+				for {
+					_ = unix.Nanosleep(&unix.Timespec{Nsec: 1000}, nil)
+				}
+			}()
 		}
 		select {}
 	case "leak":
@@ -199,4 +237,34 @@ func work(kind string, args []string) error {
 		}
 	}
 	return fmt.Errorf("there is no worker %q", kind)
+}
+
+// touchMapped reads pages of a mapped file of 128 MB in no order, for ever.
+func touchMapped(path string) error {
+	const size = 128 << 20
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	part := bytes.Repeat([]byte{1}, 1<<20)
+	for range size >> 20 {
+		if _, err := f.Write(part); err != nil {
+			return err
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	if err := unix.Madvise(b, unix.MADV_RANDOM); err != nil {
+		return err
+	}
+	var sum atomic.Uint64 // otherwise a compiler leaves out the loads
+	for {
+		sum.Add(uint64(b[rand.IntN(size)]))
+	}
 }

@@ -161,6 +161,12 @@ func Faults() []Fault {
 			s.One("kernel.all.nprocs", ramp(300, 32000, since, 10))
 			s.CPU(1000, 3000, 0, 0)
 		}},
+		{"processes that are not waited for", "processes.defunct", "", "ended", "", func(s *Stage, since int) {
+			if since < 3 {
+				s.Spawn(5000+100*int32(since), 60, "ended")
+			}
+			s.One("proc.runq.defunct", ramp(2, 900, since, 3))
+		}},
 		{"contended locks", "locks.switches", "", "culprit", "cpu.system", func(s *Stage, _ int) {
 			s.One("kernel.all.pswitch", 900_000)
 			s.Level("proc.psinfo.vctxsw", "culprit", 850_000)

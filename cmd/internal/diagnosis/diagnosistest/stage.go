@@ -148,6 +148,7 @@ func New(t testing.TB) *Stage {
 	add("kernel.all.sysfork", c, counts, one, 12)
 	add("kernel.all.nprocs", g, none, one, 300)
 	add("kernel.all.pid_max", g, none, one, 32768)
+	add("proc.runq.defunct", g, none, one, 2)
 	add("kernel.all.running", g, none, one, 1)
 	add("kernel.all.blocked", g, none, one, 0)
 	add("kernel.all.pressure.cpu.some.total", c, usec, one, 20000)
