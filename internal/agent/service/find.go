@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,9 @@ const (
 	tryAgain = 10 * time.Minute       // after a try that failed, if nothing has changed
 	maxComm  = 15                     // bytes of the name of a process that the kernel keeps
 )
+
+// ErrAbsent is the error of a try that found no service, for programs that may be something else, such as java.
+var ErrAbsent = errors.New("the service does not run here")
 
 // A Finder finds services and the files that agents read, and keeps the results: a service is asked only when its processes or the
 // agent's configuration have changed, or after some minutes.
@@ -75,7 +79,7 @@ func (f *Finder) Find(ctx context.Context) map[string]error {
 		mu.Lock()
 		last, known := f.tried[s.Name]
 		again := !known || last.state != state || last.err != nil && f.now().Sub(last.at) >= tryAgain
-		if state != "" && !again {
+		if state != "" && !again && !errors.Is(last.err, ErrAbsent) {
 			results[s.Name] = last.err
 		}
 		mu.Unlock()
@@ -86,7 +90,9 @@ func (f *Finder) Find(ctx context.Context) map[string]error {
 			err := s.Try(ctx, f.env)
 			mu.Lock()
 			defer mu.Unlock()
-			results[s.Name] = err
+			if !errors.Is(err, ErrAbsent) {
+				results[s.Name] = err
+			}
 			f.tried[s.Name] = try{state, f.now(), err}
 		})
 	}

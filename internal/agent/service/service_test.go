@@ -310,17 +310,21 @@ func TestFinder(t *testing.T) {
 	result = ErrCredentials
 	check("map[test:"+ErrCredentials.Error()+"]", 1)
 	check("map[test:"+ErrCredentials.Error()+"]", 1)
+	result = fmt.Errorf("dial: %w", ErrAbsent)
+	now = now.Add(tryAgain)
+	check("map[]", 2)
+	check("map[]", 2)
 	result = nil
 	now = now.Add(tryAgain)
-	check("map[test:<nil>]", 2)
-	now = now.Add(tryAgain)
-	check("map[test:<nil>]", 2)
-	comm("8", "serverd") // a worker
-	check("map[test:<nil>]", 2)
-	comm("7", "")
 	check("map[test:<nil>]", 3)
+	now = now.Add(tryAgain)
+	check("map[test:<nil>]", 3)
+	comm("8", "serverd") // a worker
+	check("map[test:<nil>]", 3)
+	comm("7", "")
+	check("map[test:<nil>]", 4)
 	comm("8", "")
-	check("map[]", 3)
+	check("map[]", 4)
 	path := filepath.Join(home, ".config", "pcp", "test.conf")
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
@@ -328,7 +332,7 @@ func TestFinder(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	check("map[test:<nil>]", 4)
+	check("map[test:<nil>]", 5)
 }
 
 // TestFindFiles finds an agent once the file that it reads exists.

@@ -230,6 +230,23 @@ func (f *Fleet) Set(list []Host) error {
 	return nil
 }
 
+// Restart ends the recording of a host and starts it again, in a new archive and with the configuration that Configure makes now. It does not wait. A
+// host that is not in the list is ignored.
+func (f *Fleet) Restart(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old := f.hosts[name]
+	if old == nil || old.cancel == nil || f.ended {
+		return // it has not begun, or has ended
+	}
+	old.cancel()
+	f.ending[old.Dir] = old.ended
+	h := f.newHost(old.Host)
+	h.after = old.ended
+	f.hosts[name] = h
+	f.start(h, 0)
+}
+
 // Complete returns a list of hosts with their defaults filled in, as Set does. It returns an error if there is a mistake in the list.
 func (f *Fleet) Complete(list []Host) ([]Host, error) {
 	list = slices.Clone(list)

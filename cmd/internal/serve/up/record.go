@@ -40,6 +40,8 @@ type recording struct {
 
 	mu      sync.Mutex
 	stopped bool
+	fleet   *fleet.Fleet
+	host    string             // its name there
 	cancel  context.CancelFunc // nil if it does not run
 	done    chan struct{}
 }
@@ -105,6 +107,7 @@ func (r *recording) start(host string) {
 		r.say("Not pushed: %s", cli.ErrText(err))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	r.fleet, r.host = f, fleet.DefaultName(host)
 	r.cancel, r.done = cancel, make(chan struct{})
 	go func() {
 		defer close(r.done)
@@ -141,6 +144,15 @@ func (r *recording) start(host string) {
 			}
 		}
 	}()
+}
+
+// renew begins a new archive, with the metrics that the collector has now.
+func (r *recording) renew() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fleet != nil && !r.stopped {
+		r.fleet.Restart(r.host)
+	}
 }
 
 // patience is the time limit for ending an archive.

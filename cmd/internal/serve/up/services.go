@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/agent/service"
 	"github.com/go-pcp/pcp/internal/hostroot"
+	"github.com/go-pcp/pcp/pmcd"
 )
 
 // lookInterval is the time between two looks for services that were started meanwhile.
@@ -41,17 +43,18 @@ func (s *services) found(name string) bool {
 	return s.known[name]
 }
 
-// find looks for services, and reports whether there are new ones.
-func (s *services) find(ctx context.Context) bool {
+// find looks for services, and returns the agents of new ones.
+func (s *services) find(ctx context.Context) []string {
 	results := s.finder.Find(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := false
+	var found []string
 	for name, err := range results {
 		switch {
 		case s.known[name]:
 		case err == nil:
-			s.known[name], found = true, true
+			s.known[name] = true
+			found = append(found, name)
 			s.log.Info("found a service", "agent", name)
 		case errors.Is(err, service.ErrCredentials) && !s.refused[name]:
 			s.refused[name] = true
@@ -61,8 +64,8 @@ func (s *services) find(ctx context.Context) bool {
 	return found
 }
 
-// watch looks again after each interval until the function that it returns is called, and calls changed if there are new services.
-func (s *services) watch(ctx context.Context, interval time.Duration, changed func()) (stop func()) {
+// watch looks again after each interval until the function that it returns is called, and calls changed with the agents of new services.
+func (s *services) watch(ctx context.Context, interval time.Duration, changed func(ctx context.Context, agents []string)) (stop func()) {
 	if interval == 0 {
 		return func() {}
 	}
@@ -75,8 +78,8 @@ func (s *services) watch(ctx context.Context, interval time.Duration, changed fu
 		for {
 			select {
 			case <-tick.C:
-				if s.find(ctx) {
-					changed()
+				if agents := s.find(ctx); len(agents) > 0 {
+					changed(ctx, agents)
 				}
 			case <-ctx.Done():
 				return
@@ -84,4 +87,26 @@ func (s *services) watch(ctx context.Context, interval time.Duration, changed fu
 		}
 	}()
 	return func() { cancel(); <-done }
+}
+
+// agentPatience is the time limit for the start of agents.
+const agentPatience = time.Minute
+
+// awaitAgents waits until agents are connected to a server, and reports whether they are.
+func awaitAgents(ctx context.Context, server *pmcd.Server, agents []string) bool {
+	ctx, cancel := context.WithTimeout(ctx, agentPatience)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		connected := agentNames(server)
+		if !slices.ContainsFunc(agents, func(name string) bool { return !slices.Contains(connected, name) }) {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
 }

@@ -511,7 +511,12 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	} else {
 		defer remove()
 	}
-	looking := set.services.watch(ctx, set.look, server.RequestHangUp)
+	looking := set.services.watch(ctx, set.look, func(ctx context.Context, agents []string) {
+		server.RequestHangUp()
+		if awaitAgents(ctx, server, agents) {
+			rec.renew()
+		}
+	})
 	defer looking()
 	if set.registers != nil {
 		end := register(ctx, set.registers, log)
