@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/denki"
 	"github.com/go-pcp/pcp/internal/agent/dm"
 	"github.com/go-pcp/pcp/internal/agent/drm"
+	"github.com/go-pcp/pcp/internal/agent/elasticsearch"
 	"github.com/go-pcp/pcp/internal/agent/haproxy"
 	"github.com/go-pcp/pcp/internal/agent/infiniband"
 	"github.com/go-pcp/pcp/internal/agent/jbd2"
@@ -30,6 +31,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/opentelemetry"
 	"github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/internal/agent/pmimport"
+	"github.com/go-pcp/pcp/internal/agent/postfix"
 	"github.com/go-pcp/pcp/internal/agent/postgresql"
 	"github.com/go-pcp/pcp/internal/agent/proc"
 	"github.com/go-pcp/pcp/internal/agent/rabbitmq"
@@ -81,6 +83,8 @@ func Builtins() []builtin.Spec {
 		mysql.Builtin(),
 		chrony.Builtin(),
 		rabbitmq.Builtin(),
+		postfix.Builtin(),
+		elasticsearch.Builtin(),
 		zfs.Builtin(),
 		btrfs.Builtin(),
 		cifs.Builtin(),

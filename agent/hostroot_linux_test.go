@@ -46,12 +46,13 @@ var readsHost = map[string]string{
 	"cifs":        "",     // the same
 	"infiniband":  "",     // only if there are adapters
 	"resctrl":     "",     // only if it is mounted
+	"postfix":     "",     // only if there is a server
 	"mmv":         "",     // only if there is an installation
 	"pmproxy":     "none: of this installation",
 	"pmcd":        "none: about the collector",
 	"openmetrics": "none: addresses of its configuration", "opentelemetry": "none: a listener", "statsd": "none: a listener", "trace": "none: a listener",
 	"redis": "none: addresses of services", "nginx": "none: the same", "apache": "none: the same", "haproxy": "none: the same", "memcache": "none: the same",
-	"postgresql": "none: the same", "mysql": "none: the same", "rabbitmq": "none: the same", "valkey": "none: the same", "chrony": "none: a program",
+	"postgresql": "none: the same", "mysql": "none: the same", "rabbitmq": "none: the same", "valkey": "none: the same", "chrony": "none: a program", "elasticsearch": "none: addresses of services",
 	"pmimport": "", // only if there are import programs
 	"sample":   "none: made up", "simple": "none: about itself", "trivial": "none: about itself", "txmon": "none: memory",
 }

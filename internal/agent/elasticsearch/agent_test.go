@@ -90,7 +90,7 @@ func TestValues(t *testing.T) {
 	if err := newAgent(t, Config{URL: s.URL}).Try(t.Context()); !errors.Is(err, service.ErrCredentials) {
 		t.Errorf("without a password: %v", err)
 	}
-	// A page that a server does not have is no reason to report nothing; without the first it is another program.
+	// A missing page leaves only its metrics without values; without the first page it is another program.
 	s = serve(t, "/_cat/master", "/_stats/search")
 	if v := servicetest.Read(t, newAgent(t, Config{URL: s.URL, User: "monitor", Password: "secret"})); len(v["elasticsearch.cluster.status.code"]) != 1 || len(v["elasticsearch.search.shards.total"]) != 0 {
 		t.Errorf("without two pages: %v", v["elasticsearch.search.shards.total"])
