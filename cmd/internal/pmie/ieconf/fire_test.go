@@ -50,6 +50,12 @@ var host = map[string]source{
 	"kernel.all.nprocs": {quiet: 300}, "kernel.all.pid_max": {quiet: 32768}, "kernel.all.blocked": {quiet: 1}, "proc.runq.defunct": {"count", false, nil, 1}, "kernel.all.uptime": {"sec", false, nil, 1e6},
 	"pmcd.agent.status": {"", false, []string{"linux", "proc"}, 0}, "pmcd.agent.fenced": {"", false, []string{"linux", "proc"}, 0},
 	"pmcd.pmie.eval.unknown": {"count", true, []string{"123"}, 0}, "pmcd.pmie.eval.actual": {"count", true, []string{"123"}, 10},
+	"apache.idle_servers": {quiet: 5}, "elasticsearch.cluster.status.code": {quiet: 0}, "haproxy.stat.qcur": {"count", false, disks, 1},
+	"mysql.status.threads_connected": {"count", false, nil, 10}, "mysql.variables.max_connections": {"count", false, nil, 100},
+	"nginx.accepts_count": {"count", true, nil, 100}, "nginx.handled_count": {"count", true, nil, 100}, "postfix.queues.deferred": {"count", false, []string{"total", "0-5 mins"}, 10},
+	"postgresql.stat.database.xact_rollback": {"count", true, []string{"postgres"}, 1}, "rabbitmq.queue.messages_ready": {"count", false, []string{"work"}, 10},
+	"redis.evicted_keys": {"count", true, []string{"localhost:6379"}, 0}, "zfs.pool.state": {"count", false, []string{"tank"}, 1},
+	"btrfs.device.write_errs": {"count", true, disks, 0}, "btrfs.device.read_errs": {"count", true, disks, 0}, "btrfs.device.corruption_errs": {"count", true, disks, 0},
 	"kernel.all.entropy.avail": {quiet: 256}, "hinv.cpu.thermal_throttle.core.count": {"count", true, cpus, 0},
 }
 
@@ -67,7 +73,11 @@ var loud = map[string]map[string]float64{
 	"network.tcp_retransmits": {"network.tcp.retranssegs": 60}, "network.tcplistenoverflows": {"network.tcp.listenoverflows": 0.1}, "network.tcpqfulldrops": {"network.tcp.reqqfulldrop": 0.1},
 	"network.udp_overflows": {"network.udp.recvbuferrors": 20}, "network.softnet_drops": {"network.softnet.dropped": 5}, "process.table_full": {"kernel.all.nprocs": 30000}, "process.blocked": {"kernel.all.blocked": 30},
 	"process.zombies": {"proc.runq.defunct": 200}, "system.restarted": {"kernel.all.uptime": 100}, "primary.pmda_status": {"pmcd.agent.status": -12366}, "primary.pmda_fenced": {"pmcd.agent.fenced": 1},
-	"primary.unknown_rules": {"pmcd.pmie.eval.unknown": 8}, "entropy.available": {"kernel.all.entropy.avail": 10}, "power.thermal_throttle": {"hinv.cpu.thermal_throttle.core.count": 0.1},
+	"primary.unknown_rules": {"pmcd.pmie.eval.unknown": 8}, "entropy.available": {"kernel.all.entropy.avail": 10}, "service.apache_full": {"apache.idle_servers": 0},
+	"service.elasticsearch_red": {"elasticsearch.cluster.status.code": 2}, "service.haproxy_queue": {"haproxy.stat.qcur": 20}, "service.mysql_connections": {"mysql.status.threads_connected": 95},
+	"service.nginx_dropped": {"nginx.handled_count": 90}, "service.postfix_deferred": {"postfix.queues.deferred": 5000}, "service.postgresql_rollbacks": {"postgresql.stat.database.xact_rollback": 20},
+	"service.rabbitmq_backlog": {"rabbitmq.queue.messages_ready": 20000}, "service.redis_evictions": {"redis.evicted_keys": 200}, "filesys.zfs_pool": {"zfs.pool.state": 2},
+	"filesys.btrfs_errors": {"btrfs.device.corruption_errs": 0.1}, "power.thermal_throttle": {"hinv.cpu.thermal_throttle.core.count": 0.1},
 }
 
 // record makes an archive of half an hour.

@@ -38,6 +38,7 @@ func agentFaults() []kind {
 		{"agent.object-missing", fault, "The shared object of an agent does not exist, and the agent is not a built-in one.", lost},
 		{"agent.socket-missing", fault, "The socket of an agent does not exist.", lost},
 		{"agent.service", warning, "A service runs here, and its agent cannot read it.", "`pcp up` does not collect the metrics of the service."},
+		{"agent.bpf", warning, "The kernel refuses modules of the agent bpf.", "The metrics of these modules have no values."},
 		{"agent.gpu-program", warning, "There is a driver of NVIDIA, and not the program pcp-gpu.", "The metrics nvidia have no values."},
 		{"names.missing", fault, "The file of the name space is missing.", "Metrics of agents in programs have no names. The C collector does not start."},
 		{"names.damaged", fault, "The name space cannot be read.", "Metrics of agents in programs have no names. The C collector does not start."},
@@ -47,6 +48,7 @@ func agentFaults() []kind {
 func agentChecks() []check {
 	return []check{
 		{"the agents", true, false, checkAgents},
+		{"the modules of the agent bpf", true, false, checkBPF},
 		{"the configuration of agents", false, false, checkAgentConf},
 		{"the name space", false, false, checkNames},
 		{"NVIDIA's driver", false, false, checkNVIDIA},
@@ -105,6 +107,45 @@ func checkAgents(ctx context.Context, s *site) []finding {
 		list = append(list, f)
 	}
 	return list
+}
+
+// checkBPF asks the collector for the modules of the agent bpf.
+func checkBPF(ctx context.Context, s *site) []finding {
+	states, err := s.values(ctx, "bpf.module.state")
+	if err != nil {
+		return nil // the agent does not run
+	}
+	texts := make(map[string]string)
+	for name, v := range states {
+		if text, ok := v.Value.Text(); ok {
+			texts[name] = text
+		}
+	}
+	return s.refusedModules(texts)
+}
+
+// refusedModules returns a finding if modules of the agent bpf, by their state, are neither running nor off.
+func (s *site) refusedModules(states map[string]string) []finding {
+	var refused []string
+	reason := ""
+	for _, name := range slices.Sorted(maps.Keys(states)) {
+		switch states[name] {
+		case "running", "off", "":
+		default:
+			refused = append(refused, name)
+			reason = cmp.Or(reason, states[name])
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	f := finding{id: "agent.bpf", subject: "bpf", text: fmt.Sprintf("modules of the agent bpf do not run: %s; the first: %s", strings.Join(refused, ", "), reason)}
+	f.command = s.pcp() + " info " + s.hostOption() + "-f bpf.module.state"
+	const dropIn = "/usr/share/doc/pcp/examples/capabilities/bpf.conf"
+	if strings.Contains(reason, "CAP_BPF") && s.host == "" && exists(dropIn) {
+		f.command = "install -D -m 644 -t /etc/systemd/system/pcp-pmcd.service.d " + dropIn + " && systemctl daemon-reload && systemctl restart pcp-pmcd"
+	}
+	return []finding{f}
 }
 
 // hostOption is the option -h for commands, with a blank, "" if they need none.

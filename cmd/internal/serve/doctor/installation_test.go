@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -120,6 +121,18 @@ func TestAgents(t *testing.T) {
 		{"names.missing", func(g *stage) { g.conf(""); os.Remove(g.path("var/pmns/root")) }, "pmns/root", nil},
 		{"names.damaged", func(g *stage) { g.conf(""); g.write("var/pmns/root", "root {\n kernel\n") }, "pmns/root", nil},
 	})
+}
+
+// TestRefusedModules has modules of the agent bpf that run, are off, and are refused.
+func TestRefusedModules(t *testing.T) {
+	s := &site{env: new(cli.Env)}
+	if list := s.refusedModules(map[string]string{"runqlat": "running", "netatop": "off"}); len(list) != 0 {
+		t.Errorf("all run: %s", show(list))
+	}
+	list := s.refusedModules(map[string]string{"runqlat": "EPERM: the agent needs CAP_BPF", "biolatency": "no such tracepoint", "netatop": "off"})
+	if len(list) != 1 || !strings.Contains(list[0].text, "do not run: biolatency, runqlat; the first: no such tracepoint") || !strings.Contains(list[0].command, "bpf.module.state") {
+		t.Errorf("two are refused: %s", show(list))
+	}
 }
 
 // withSimple runs a pmcd with the agent simple in a process.

@@ -21,6 +21,7 @@ func machineFaults() []kind {
 		{"kernel.hidepid", warning, "/proc hides processes from the collector.", "Metrics of processes of other users are missing."},
 		{"kernel.cgroup", warning, "No control groups are mounted.", "Metrics of control groups and containers are missing."},
 		{"kernel.pressure", warning, "The kernel does not measure pressure.", "The metrics kernel.all.pressure are missing."},
+		{"kernel.btf", warning, "The kernel has no description of its types (CONFIG_DEBUG_INFO_BTF), and the agent bpf needs it.", "The agent has no metrics."},
 		{"kernel.tracefs", warning, "The file system tracefs is not mounted, and an agent needs it.", "The agent has no metrics."},
 		{"kernel.perf", warning, "The kernel keeps performance counters from the agent perfevent.", "The agent has no metrics."},
 		{"port.proxy", fault, "pmproxy runs, and does not accept connections at its port.", "Browsers, Grafana and remote clients cannot use it."},
@@ -96,11 +97,17 @@ func checkKernel(_ context.Context, s *site) []finding {
 	for _, a := range conf.Lenient(bytes.NewReader(b)) {
 		has[a.Name] = true
 	}
-	for _, name := range []string{"bcc", "bpf", "bpftrace"} {
+	for _, name := range []string{"bcc", "bpftrace"} {
 		if has[name] && !types["tracefs"] && !types["debugfs"] {
 			list = append(list, finding{id: "kernel.tracefs", subject: name, text: fmt.Sprintf("the agent %s needs tracefs, which is not mounted", name), command: "mount -t tracefs tracefs /sys/kernel/tracing"})
 			break
 		}
+	}
+	if has["bpf"] && !exists(s.path("/sys/kernel/btf/vmlinux")) {
+		list = append(list, finding{
+			id: "kernel.btf", subject: "bpf", text: "the agent bpf needs /sys/kernel/btf/vmlinux, and the kernel does not have it",
+			command: s.pcp() + " agent disable bpf",
+		})
 	}
 	paranoid, err := os.ReadFile(s.path("/proc/sys/kernel/perf_event_paranoid"))
 	if n, convErr := strconv.Atoi(strings.TrimSpace(string(paranoid))); has["perfevent"] && err == nil && convErr == nil && n > 0 && known && uid != 0 {

@@ -134,6 +134,10 @@ func TestMachine(t *testing.T) {
 			g.site = func(s *site) { s.root = g.path("root") }
 		}, "psi=0", nil},
 		{"kernel.tracefs", kernel(nil), "the agent bcc needs tracefs", nil},
+		{"kernel.btf", func(g *stage) {
+			kernel(map[string]string{"proc/mounts": "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"})(g) // nor is there tracefs
+			g.conf("bpf 157 pipe binary /bin/true\n")
+		}, "needs /sys/kernel/btf/vmlinux", nil},
 		{"kernel.perf", kernel(map[string]string{
 			"proc/mounts":                         "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\nt /sys/kernel/tracing tracefs rw 0 0\n",
 			"proc/sys/kernel/perf_event_paranoid": "3\n",
