@@ -25,6 +25,7 @@ type response struct {
 	held    []byte // start of a response that may be too short to compress
 	gz      *gzip.Writer
 	plain   bool // not compressed
+	live    bool // a stream of events
 }
 
 func newResponse(rw http.ResponseWriter, r *http.Request) *response {
@@ -69,8 +70,10 @@ func (o *response) compress() {
 	h.Del("Content-Length")
 	h.Set("Content-Encoding", "gzip")
 	o.ResponseWriter.WriteHeader(o.status)
-	o.gz, _ = gzipWriters.Get().(*gzip.Writer)
-	if o.gz == nil {
+	if o.live = h.Get("Content-Type") == "text/event-stream"; o.live {
+		// An event is compressed by itself, so a stream keeps no memory between events.
+		o.gz, _ = gzip.NewWriterLevel(nil, gzip.StatelessCompression)
+	} else if o.gz, _ = gzipWriters.Get().(*gzip.Writer); o.gz == nil {
 		o.gz, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // no error: the level is valid
 	}
 	o.gz.Reset((*sink)(o))
@@ -155,7 +158,9 @@ func (o *response) taken(status int) {
 func (o *response) release() {
 	if o.gz != nil {
 		o.gz.Reset(nil)
-		gzipWriters.Put(o.gz)
+		if !o.live {
+			gzipWriters.Put(o.gz)
+		}
 		o.gz = nil
 	}
 }
@@ -167,7 +172,7 @@ func compressible(contentType string) bool {
 		return false
 	}
 	if strings.HasPrefix(kind, "text/") {
-		return kind != "text/event-stream"
+		return true
 	}
 	switch kind {
 	case "application/json", "application/javascript", "application/openmetrics-text", "image/svg+xml", "application/manifest+json":

@@ -213,7 +213,7 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		r.Body = &limitedBody{ReadCloser: http.MaxBytesReader(rw, r.Body, set.MaxBody), rc: http.NewResponseController(rw)}
 	}
-	h.ServeHTTP(out, r.WithContext(rest.WithPeer(r.Context(), &peer)))
+	h.ServeHTTP(out, r.WithContext(rest.WithClosing(rest.WithPeer(r.Context(), &peer), w.s.closing)))
 }
 
 // A page is a response held in memory.

@@ -133,7 +133,7 @@ func (s hostSource) handlers(_ context.Context, x *chart, log *slog.Logger) (map
 		return nil, nil, err
 	}
 	found := diagnose.New(diagnose.Config{Host: s.host, Open: s.dial, Rules: x.rules, Zone: x.env.Local(), Log: log})
-	return map[string]http.Handler{"/pmapi": api, "/diagnose": found}, closers{api, found}, nil
+	return map[string]http.Handler{"/pmapi": api, "/stream": api.Stream(), "/diagnose": found}, closers{api, found}, nil
 }
 
 // An archiveSource is archives, and directories of them.

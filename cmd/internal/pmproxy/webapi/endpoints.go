@@ -243,6 +243,10 @@ func openAPI() []byte {
 		add("/pmapi/{context}/"+e.name, e.name+"InContext", e, true)
 	}
 	add("/metrics", "scrape", scrapeEndpoint(), false)
+	add("/stream", "stream", &endpoint{
+		contentType: typeEvents, params: streamParams,
+		summary: "Samples of metrics as server-sent events, until the client disconnects",
+	}, false)
 	doc := object{
 		"openapi": "3.0.3",
 		"info": object{

@@ -21,6 +21,7 @@ type Handler struct {
 	owned   atomic.Int64 // contexts with their own connection
 	buffers buffers
 	api     []byte // result of openAPI
+	streams *streams
 
 	mu       sync.RWMutex
 	contexts map[uint32]*webContext
@@ -41,6 +42,7 @@ func New(cfg Config) (*Handler, error) {
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	h.api = openAPI()
+	h.streams = newStreams()
 	go h.tidy()
 	return h, nil
 }
@@ -56,6 +58,7 @@ func (h *Handler) Close() error {
 	contexts, sources := h.contexts, h.sources
 	h.contexts, h.sources, h.peers = nil, nil, nil
 	h.mu.Unlock()
+	h.streams.close()
 	close(h.stop)
 	<-h.done
 	for _, wc := range contexts {

@@ -889,6 +889,9 @@ func TestOpenAPI(t *testing.T) {
 			described[p.name] = true
 		}
 	}
+	for _, p := range streamParams {
+		described[p.name] = true
+	}
 	read := paramsRead(t)
 	for name := range read {
 		if !described[name] {

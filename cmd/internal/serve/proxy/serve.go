@@ -286,7 +286,7 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	if err != nil {
 		return err
 	}
-	h.byPrefix["/pmapi"], h.byPrefix["/metrics"], h.byPrefix["/"] = api, api, page
+	h.byPrefix["/pmapi"], h.byPrefix["/metrics"], h.byPrefix["/stream"], h.byPrefix["/"] = api, api, api.Stream(), page
 	if !file.NoSearch {
 		find, err := search.New(search.Config{Sources: []search.Source{&search.Collector{Spec: set.host}}, Limit: file.SearchCount, Log: log})
 		if err != nil {

@@ -113,11 +113,11 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if err != nil {
 		return err
 	}
-	public := http.Handler(anybody)
+	public, events := http.Handler(anybody), anybody.Stream()
 	_, byTCP := tcpOf(collector)
 	if !byTCP {
 		// Over its socket the collector would take any client for this user.
-		public = http.HandlerFunc(needToken)
+		public, events = http.HandlerFunc(needToken), http.HandlerFunc(needToken)
 	}
 	// Over its socket, the collector knows the user of this process.
 	own, err := api("unix:" + set.socket)
@@ -172,11 +172,11 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
-			"/pmapi": public, "/metrics": public, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/diagnose": diagnoses, alertsPath: handler, dashboards.Prefix: handler, "/": handler,
+			"/pmapi": public, "/metrics": public, "/stream": events, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/diagnose": diagnoses, alertsPath: handler, dashboards.Prefix: handler, "/": handler,
 		},
 		PageToken: p.token,
 		Private: map[string]http.Handler{
-			"/pmapi": own, "/metrics": own, "/series/": all, "/api/v1/": ownQuery, "/fleet/": ownHosts, "/diagnose": ownDiagnoses, alertsPath: http.HandlerFunc(set.serveAlerts),
+			"/pmapi": own, "/metrics": own, "/stream": own.Stream(), "/series/": all, "/api/v1/": ownQuery, "/fleet/": ownHosts, "/diagnose": ownDiagnoses, alertsPath: http.HandlerFunc(set.serveAlerts),
 			dashboards.Prefix: dashboards.New(dashboards.Config{Dir: filepath.Join(set.dir, "dashboards"), Log: p.log}),
 		},
 		NoPCP: true, SameOrigin: true,

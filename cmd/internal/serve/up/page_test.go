@@ -73,11 +73,13 @@ func TestPage(t *testing.T) {
 	f("pmapi/fetch?names=hinv.ncpu", "", 200, "application/json", `"hinv.ncpu"`)
 	f("pmapi/metric?names=kernel.all.load", "", 200, "application/json", `"instant"`)
 	f("metrics?names=kernel.all.load", "", 200, "text/plain", "kernel_all_load")
+	f("stream?names=hinv.ncpu&hostspec=192.0.2.1", "", 400, "application/json", "Connection refused")
 	f("no/such/page", "", 404, "", "")
 	for _, foreign := range []string{
 		"evil.example.com", "evil.example.com:44323", "localhost.evil.example.com", "127.0.0.1.nip.io", "localhostx", "xlocalhost", "2130706433", "0x7f000001", "127.1", "[::1].evil.example.com", "localhost:1:2",
 	} {
 		f("pmapi/fetch?names=hinv.ncpu", foreign, 403, "", "")
+		f("stream?names=hinv.ncpu", foreign, 403, "", "")
 		f("", foreign, 403, "", "")
 		f("-/page", foreign, 403, "", "")
 	}
@@ -233,7 +235,7 @@ func TestPageWithoutPort(t *testing.T) {
 		}
 		return resp.StatusCode, string(b)
 	}
-	for _, path := range []string{"pmapi/fetch?names=proc.psinfo.rss", "metrics", "pmapi/context?hostspec=unix:" + set.socket} {
+	for _, path := range []string{"pmapi/fetch?names=proc.psinfo.rss", "stream?names=proc.psinfo.rss", "metrics", "pmapi/context?hostspec=unix:" + set.socket} {
 		if status, body := ask(path, ""); status != 403 || !strings.Contains(body, "token") {
 			t.Errorf("%s: %d %s", path, status, body)
 		}

@@ -94,6 +94,10 @@ func (p Picture) take(ctx context.Context, b *driven) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A page that takes itself for hidden would request nothing.
+	if err := b.call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil); err != nil {
+		return nil, err
+	}
 	if err := b.call("Page.navigate", map[string]any{"url": p.Address}, nil); err != nil {
 		return nil, err
 	}

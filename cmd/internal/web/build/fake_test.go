@@ -30,10 +30,12 @@ type fake struct {
 	mu       sync.Mutex
 	down     bool // the collector is lost
 	noSeries bool
-	real     http.Handler // answers /series in place of this, if it is set
-	fleet    http.Handler // answers /fleet, if it is set
-	diagnose http.Handler // answers /diagnose, if it is set
-	alerts   http.Handler // answers /alerts for clients with the token, if it is set
+	streams  bool          // there is /stream
+	cut      chan struct{} // closed to end the streams
+	real     http.Handler  // answers /series in place of this, if it is set
+	fleet    http.Handler  // answers /fleet, if it is set
+	diagnose http.Handler  // answers /diagnose, if it is set
+	alerts   http.Handler  // answers /alerts for clients with the token, if it is set
 	// Hosts with the same archives, whose collectors are not reached.
 	elsewhere map[string]bool
 	log       []string    // the requested paths
@@ -41,6 +43,8 @@ type fake struct {
 	contexts  int
 	began     float64
 	requests  atomic.Int64
+
+	receivers, sent atomic.Int64 // open streams, and samples that they have sent
 }
 
 type fakeMetric struct {
@@ -158,6 +162,7 @@ func newFake(t *testing.T) *fake {
 	mux.Handle("/", page)
 	mux.HandleFunc("/pmapi/", f.pmapi)
 	mux.HandleFunc("/series/", f.series)
+	mux.HandleFunc("/stream", f.stream)
 	mux.HandleFunc("/api/v1/query_range", answerQuery)
 	mux.HandleFunc("/fleet/", func(w http.ResponseWriter, r *http.Request) {
 		if f.fleet == nil {
@@ -333,6 +338,62 @@ func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
 		reply(w, 200, map[string]any{"context": context, "instances": list})
 	default:
 		http.NotFound(w, r)
+	}
+}
+
+// stream sends samples as server-sent events.
+func (f *fake) stream(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	has, down, cut := f.streams, f.down, f.cut
+	f.mu.Unlock()
+	switch {
+	case !has:
+		http.NotFound(w, r)
+		return
+	case down:
+		refuse(w, "Connection refused")
+		return
+	}
+	f.receivers.Add(1)
+	defer f.receivers.Add(-1)
+	q := r.URL.Query()
+	step, _ := strconv.ParseFloat(q.Get("interval"), 64)
+	w.Header().Set("Content-Type", "text/event-stream")
+	for first := true; ; first = false {
+		now := float64(time.Now().UnixMicro()) / 1e6
+		names := q.Get("names")
+		if first {
+			names += "," + q.Get("rare")
+		}
+		values, instances := map[string]any{}, map[string]map[string]any{}
+		for _, m := range f.pick(names) {
+			if m.indom == "" {
+				values[m.name] = m.value(0, now)
+				continue
+			}
+			list := []any{}
+			known := map[string]any{"": 0}
+			for _, i := range f.instances(m) {
+				list = append(list, f.number(m, i), m.value(i, now))
+				known[strconv.Itoa(f.number(m, i))] = f.nameOf(m, i)
+			}
+			values[m.name], instances[m.indom] = list, known
+		}
+		e := map[string]any{"timestamp": now, "values": values}
+		if first {
+			e["instances"] = instances
+		}
+		b, _ := json.Marshal(e)
+		fmt.Fprintf(w, "data: %s\n\n", b)
+		http.NewResponseController(w).Flush()
+		f.sent.Add(1)
+		select {
+		case <-time.After(time.Duration(step * float64(time.Second))):
+		case <-r.Context().Done():
+			return
+		case <-cut:
+			return
+		}
 	}
 }
 

@@ -1,7 +1,8 @@
-// The Feed has the values of all metrics that something on the page wants: it asks the collector
-// again and again, and the archives for the time before.
+// The Feed has the values of all metrics that something on the page wants. The server sends them; without streams,
+// the Feed polls the collector. The archives have the time before.
 
-import { ask, LiveSource, RecordedSource, Refused, type Meta, type Only, type Span, type Table } from "./source";
+import { ask, LiveSource, RecordedSource, Refused, visible, type Meta, type Only, type Span, type Table } from "./source";
+import { slot } from "./stream";
 import { Queries } from "./promql";
 import { plain } from "./time";
 import { append, join } from "./values";
@@ -35,6 +36,8 @@ const moment = 400; // seconds before the end of the view in which there is a va
 const ahead = 60; // seconds after it that are read too, since the view may move on
 const maxOthers = 30; // hosts in a dashboard, besides that of the page
 const labelsAgain = 20_000; // ms between two requests for the labels of instances
+const streamAgain = 10_000; // ms until a stream is tried again
+const finest = 0.25; // seconds between samples of a stream, at least
 const growth = 10_000; // ms between two looks for what archives have got
 
 export class Feed {
@@ -66,6 +69,8 @@ export class Feed {
   private asking = false;
   private again = false;
   private stopped = false;
+  private streaming: AbortController | null = null;
+  private streamAt = 0; // when a stream may be tried; Infinity if the server has none
   private branches = new Set<Feed>();
   private rareAt = -Infinity; // when what is wanted rarely was asked for
 
@@ -105,9 +110,9 @@ export class Feed {
   }
 
   start(): void {
+    document.addEventListener("visibilitychange", this.wake);
     if (this.trunk) {
       this.leave = this.trunk.subscribe(() => this.follow());
-      document.addEventListener("visibilitychange", this.wake);
       this.follow();
     } else if (this.past) void this.open();
     else void this.tick();
@@ -115,8 +120,14 @@ export class Feed {
 
   private leave = () => {};
   private wake = () => {
-    if (!document.hidden) this.hurry();
+    if (document.hidden) this.streaming?.abort();
+    else if (!this.past && !this.asking && !this.streaming) this.tickIn(0);
   };
+
+  private tickIn(wait: number): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.tick(), wait);
+  }
 
   // follow takes over what the trunk knows of archives.
   private follow(): void {
@@ -134,9 +145,9 @@ export class Feed {
     }
   }
 
-  // rests reports whether a branch need not ask the collector.
+  // rests reports whether nothing need be asked of the collector.
   private get rests(): boolean {
-    return !!this.trunk && (!this.wants.size || !this.view.live || document.hidden);
+    return document.hidden || (!!this.trunk && (!this.wants.size || !this.view.live));
   }
 
   // seed gives a branch for one instance what another has seen of it.
@@ -154,6 +165,8 @@ export class Feed {
   // open looks at archives that have no collector, and again, as they may grow.
   private async open(): Promise<void> {
     let wait = growth;
+    await visible();
+    if (this.stopped) return;
     try {
       if (this.status !== "ok") {
         if (!(await this.recorded.available())) throw new Error("no archives are served here");
@@ -208,6 +221,7 @@ export class Feed {
     for (const b of this.branches) b.stop();
     for (const o of this.others.values()) o.stop();
     this.leave();
+    this.streaming?.abort();
     this.trunk?.branches.delete(this);
     document.removeEventListener("visibilitychange", this.wake);
     clearTimeout(this.timer);
@@ -310,14 +324,14 @@ export class Feed {
       this.again = true;
       return;
     }
-    clearTimeout(this.timer);
     this.ticks = Math.min(this.ticks, 1);
-    this.timer = window.setTimeout(() => void this.tick(), 0);
+    if (this.streaming) this.streaming.abort();
+    else this.tickIn(0);
   }
 
   // retry reaches for the collector at once.
   retry(): void {
-    if (this.asking) return;
+    if (this.asking || this.streaming) return;
     clearTimeout(this.timer);
     this.start();
   }
@@ -372,8 +386,48 @@ export class Feed {
     if (this.trunk) wait = Math.max(wait, Math.min(share * spent, slowest));
     if (this.failures) wait = Math.min(slowest, 1000 * 2 ** (this.failures - 1));
     else if (this.again) wait = 0;
+    else if (this.ticks >= 2 && this.mayStream) return void this.receive();
     else if (this.ticks <= 2) wait = Math.min(wait, soon);
-    this.timer = window.setTimeout(() => void this.tick(), wait);
+    this.tickIn(wait);
+  }
+
+  private get mayStream(): boolean {
+    return !this.only && this.view.step >= finest && performance.now() >= this.streamAt && !this.rests && this.lists().some((l) => l.length);
+  }
+
+  // lists returns the metrics of each sample, and those that are wanted rarely.
+  private lists(): [string[], string[]] {
+    const often: string[] = [];
+    const rare: string[] = [];
+    for (const [n, w] of this.wants) if (this.metas.has(n) && !this.absent.has(n)) (w.rare === w.count ? rare : often).push(n);
+    return [often.sort(), rare.sort()];
+  }
+
+  // receive has the server send samples, until other metrics are wanted or the stream ends; polling follows.
+  private async receive(): Promise<void> {
+    const abort = (this.streaming = new AbortController());
+    const { step } = this.view;
+    const lists = this.lists();
+    const key = lists.join(";");
+    const leave = await slot();
+    let wait = streamAgain;
+    try {
+      if (leave && !abort.signal.aborted) {
+        await this.live.stream(lists, step, this.trunk ? share : 0, abort.signal, (read) => {
+          wait = 0;
+          this.take(read);
+          this.changed();
+          if (this.lists().join(";") !== key || this.view.step !== step || this.rests) abort.abort();
+        });
+      }
+    } catch (e) {
+      if (e instanceof Refused && e.status === 404) wait = Infinity;
+    }
+    leave?.();
+    this.streaming = null;
+    if (this.stopped) return;
+    if (!abort.signal.aborted) this.streamAt = performance.now() + wait;
+    this.tickIn(0);
   }
 
   private take(read: Map<string, Table>): void {

@@ -6,7 +6,7 @@ import { useApp } from "./context";
 import { csv, fileName, save } from "./export";
 import { HeatMap } from "./heat";
 import { askHistory, keyOf, order, readFleet, select, shownIn, type Fleet as All, type FleetColumn, type Past } from "./hosts";
-import { ask, Refused } from "./source";
+import { ask, Refused, visible } from "./source";
 import { link, type State } from "./state";
 import { palette, type Theme } from "./theme";
 import { dated, plain, span } from "./time";
@@ -28,6 +28,8 @@ export function useHosts(base: string): number {
     let timer = 0;
     const abort = new AbortController();
     const look = async () => {
+      await visible();
+      if (abort.signal.aborted) return;
       try {
         const v = await ask(base + "fleet/hosts", { count: "" }, abort.signal);
         const count = Number(v?.count) || 0;
@@ -81,6 +83,8 @@ export function Fleet() {
     const abort = new AbortController();
     const look = async () => {
       let wait = failed;
+      await visible();
+      if (abort.signal.aborted) return;
       try {
         const f = readFleet(await ask(base + "fleet/hosts", times, abort.signal));
         setAll(f);

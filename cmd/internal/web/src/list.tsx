@@ -7,7 +7,7 @@ import { Actions, beforeOf, Earlier, silencesOf, stateOf, Strip, type AlertState
 import { useApp, useFeedVersion } from "./context";
 import { Goto } from "./activity";
 import type { Feed } from "./feed";
-import { ask, Refused } from "./source";
+import { ask, Refused, visible } from "./source";
 import type { State } from "./state";
 import { dated, plain } from "./time";
 import { fixed, showWith } from "./units";
@@ -98,6 +98,8 @@ function useFiring(): Known {
     let timer = 0;
     let gone = false;
     const look = async () => {
+      await visible();
+      if (gone) return;
       try {
         const r = await ask(feed.live.base + "alerts", {});
         if (gone) return;

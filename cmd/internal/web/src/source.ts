@@ -52,16 +52,34 @@ export class Refused extends Error {
 }
 
 const patience = 10_000; // ms until a request is given up
+const silent = 25_000; // ms without a byte until a stream is given up; the server sends one each ten seconds
 
-// ask gets path, relative to the page, with parameters, and returns the JSON answer.
-export async function ask(path: string, params: Record<string, string | undefined>, signal?: AbortSignal, most = patience): Promise<any> {
+// visible is done when the page is visible: a hidden one asks for nothing.
+export function visible(): Promise<void> {
+  return new Promise((done) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener("visibilitychange", look);
+      done();
+    };
+    document.addEventListener("visibilitychange", look);
+    look();
+  });
+}
+
+function query(params: Record<string, string | undefined>): string {
   const q: string[] = [];
   for (const k in params) {
     const v = params[k];
     if (v !== undefined) q.push(k + "=" + encodeURIComponent(v));
   }
+  return q.length ? "?" + q.join("&") : "";
+}
+
+// ask gets path, relative to the page, with parameters, and returns the JSON answer.
+export async function ask(path: string, params: Record<string, string | undefined>, signal?: AbortSignal, most = patience): Promise<any> {
   const limit = AbortSignal.timeout(most);
-  const r = await fetch(path + (q.length ? "?" + q.join("&") : ""), {
+  const r = await fetch(path + query(params), {
     signal: signal ? AbortSignal.any([signal, limit]) : limit,
     headers: headers(),
   });
@@ -243,6 +261,40 @@ export class LiveSource implements Source {
     return out;
   }
 
+  // stream has the server send samples of metrics, often and rarely, until it ends.
+  async stream([often, rare]: [string[], string[]], step: number, share: number, signal: AbortSignal, take: (read: Map<string, Table>) => void): Promise<void> {
+    const url = this.base + "stream" + query({
+      hostspec: this.host || undefined, names: often.join(",") || undefined, rare: rare.join(",") || undefined,
+      interval: String(step), share: share ? String(share) : undefined,
+    });
+    if (url.length > 2 * urlRoom) return;
+    const quiet = new AbortController();
+    let timer = 0;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => quiet.abort(), silent);
+    };
+    heard();
+    try {
+      const r = await fetch(url, { headers: headers(), signal: AbortSignal.any([signal, quiet.signal]) });
+      if (!r.ok || !r.body) throw new Refused(r.status, r.statusText);
+      const known = new Map<string, Map<number, string>>();
+      const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
+      let text = "";
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        heard();
+        text += value;
+        for (let i; (i = text.indexOf("\n\n")) >= 0; text = text.slice(i + 2)) {
+          if (text.startsWith("data: ")) take(sampleOf(JSON.parse(text.slice(6, i)), this.metas, known));
+        }
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   async read(names: string[], _span: Span | null, signal?: AbortSignal): Promise<Map<string, Table>> {
     const out = new Map<string, Table>();
     const wanted = new Set(names);
@@ -281,6 +333,31 @@ export class LiveSource implements Source {
     }
     return out;
   }
+}
+
+// sampleOf reads an event of a stream, and adds the instances in it to those that are known.
+function sampleOf(m: any, metas: Map<string, Meta>, known: Map<string, Map<number, string>>): Map<string, Table> {
+  for (const d in m.instances ?? {}) {
+    let names = known.get(d);
+    if (!names) known.set(d, (names = new Map()));
+    if ("" in m.instances[d]) names.clear();
+    for (const k in m.instances[d]) if (k) names.set(Number(k), String(m.instances[d][k]));
+  }
+  const out = new Map<string, Table>();
+  for (const name in m.values ?? {}) {
+    const v = m.values[name];
+    const series = new Map<string, Cell[]>();
+    if (!Array.isArray(v)) series.set("", [cell(v)]);
+    else {
+      const names = known.get(metas.get(name)?.indom ?? "");
+      for (let i = 0; i + 1 < v.length; i += 2) {
+        const inst = names?.get(Number(v[i]));
+        if (inst !== undefined) series.set(inst, [cell(v[i + 1])]);
+      }
+    }
+    out.set(name, { t: [Number(m.timestamp)], series });
+  }
+  return out;
 }
 
 function labelTexts(v: any): Record<string, string> {

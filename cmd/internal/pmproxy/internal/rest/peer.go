@@ -40,6 +40,19 @@ func WithPeer(ctx context.Context, p *Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
+type closingKey struct{}
+
+// WithClosing returns a context with a channel that is closed when the server ends, for responses that last.
+func WithClosing(ctx context.Context, closing <-chan struct{}) context.Context {
+	return context.WithValue(ctx, closingKey{}, closing)
+}
+
+// Closing returns the channel of WithClosing, nil if there is none.
+func Closing(ctx context.Context) <-chan struct{} {
+	c, _ := ctx.Value(closingKey{}).(<-chan struct{})
+	return c
+}
+
 // PeerOf returns the peer in a request's context, or else a Peer that is
 // neither local nor trusted.
 func PeerOf(ctx context.Context) Peer {

@@ -1,0 +1,158 @@
+package webapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
+)
+
+// Stream returns the handler of /stream, which sends samples of metrics as server-sent events until the client
+// disconnects. All clients of a collector share its fetches.
+func (h *Handler) Stream() http.Handler { return http.HandlerFunc(h.serveStream) }
+
+// streamParams are the parameters of /stream.
+var streamParams = []param{
+	{name: "names", text: "metrics, separated by commas", required: true},
+	{name: "rare", text: "metrics that rarely change: each is sent every ten seconds, and when there are new instances"},
+	{name: "interval", text: "seconds between samples, a multiple of 0.25; 1 by default"},
+	{name: "share", text: "the pause after a fetch is at least this many times as long as the fetch took, up to ten seconds"},
+}
+
+// parseStream reads the parameters of /stream.
+func parseStream(p rest.Params) (l *listener, share int, err error) {
+	l = &listener{
+		names: split(p.Value("names")), rare: split(p.Value("rare")), interval: time.Second,
+		out: make(chan []byte, streamQueue), gone: make(chan struct{}), seen: map[pcp.InDom]int{}, sent: map[pcp.InDom]sent{},
+	}
+	for _, list := range []*[]string{&l.names, &l.rare} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	l.rare = slices.DeleteFunc(l.rare, func(name string) bool { return slices.Contains(l.names, name) })
+	switch n := len(l.names) + len(l.rare); {
+	case n == 0:
+		return nil, 0, fail("names are missing")
+	case n > MaxStreamNames:
+		return nil, 0, fail("more than " + strconv.Itoa(MaxStreamNames) + " metrics")
+	}
+	l.key = strings.Join(l.names, ",") + ";" + strings.Join(l.rare, ",")
+	if text, ok := p.Get("interval"); ok {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v > 0 && v <= 86400) {
+			return nil, 0, fail("interval: want seconds, up to 86400")
+		}
+		steps := max(1, int64(v/streamGrid.Seconds()+0.999))
+		l.interval = time.Duration(steps) * streamGrid
+	}
+	if text, ok := p.Get("share"); ok {
+		if share, err = strconv.Atoi(text); err != nil || share < 0 || share > maxShare {
+			return nil, 0, fail("share: want a number up to " + strconv.Itoa(maxShare))
+		}
+	}
+	return l, share, nil
+}
+
+const typeEvents = "text/event-stream"
+
+func (h *Handler) serveStream(w http.ResponseWriter, req *http.Request) {
+	switch req.Method {
+	case http.MethodGet:
+	case http.MethodHead, http.MethodOptions, http.MethodTrace:
+		w.Header().Set("Content-Type", typeEvents)
+		w.WriteHeader(http.StatusOK)
+		return
+	default:
+		w.Header().Set("Allow", "GET, HEAD")
+		rest.Fail(w, http.StatusMethodNotAllowed, "want GET or HEAD")
+		return
+	}
+	params, err := rest.ParseParams(req.URL.RawQuery)
+	if req.URL.Path != "/stream" || err != nil {
+		rest.Refuse(w, "webapi", "there is nothing at this address")
+		return
+	}
+	if err := h.stream(w, req, params); err != nil {
+		code, msg := status(err)
+		rest.Fail(w, code, msg)
+	}
+}
+
+// stream sends samples. Errors are those before the first byte.
+func (h *Handler) stream(w http.ResponseWriter, req *http.Request, params rest.Params) error {
+	l, share, err := parseStream(params)
+	if err != nil {
+		return err
+	}
+	peer := rest.PeerOf(req.Context())
+	src, err := h.sourceOf(&request{http: req, peer: peer, params: params})
+	if err != nil {
+		return err
+	}
+	defer src.unuse()
+	if err := src.admit(&request{http: req, peer: peer, params: params}); err != nil {
+		return err
+	}
+	if err := checkNames(req.Context(), src, append(slices.Clip(l.names), l.rare...)); err != nil {
+		return err
+	}
+	b, err := h.streams.join(src, share, peer.Address, l)
+	if err != nil {
+		return err
+	}
+	defer h.streams.leave(b, peer.Address, l)
+	head := w.Header()
+	head.Set("Content-Type", typeEvents)
+	head.Set("Cache-Control", "no-store")
+	head.Set("X-Accel-Buffering", "no") // proxies must not collect events
+	w.WriteHeader(http.StatusOK)
+	send := func(b []byte) bool {
+		if _, err := w.Write(b); err != nil {
+			return false
+		}
+		return http.NewResponseController(w).Flush() == nil
+	}
+	beat := time.NewTicker(streamBeat)
+	defer beat.Stop()
+	for ok := send([]byte(":\n\n")); ok; {
+		select {
+		case m := <-l.out:
+			ok = send(m)
+		case <-beat.C:
+			ok = send([]byte(":\n\n"))
+		case <-l.gone:
+			m := rest.AppendString([]byte("event: end\ndata: "), l.why)
+			send(append(m, "\n\n"...))
+			return nil
+		case <-req.Context().Done():
+			return nil
+		case <-rest.Closing(req.Context()):
+			return nil
+		}
+	}
+	return nil
+}
+
+// checkNames returns an error unless the collector answers and has one of the metrics at least.
+func checkNames(ctx context.Context, src *source, names []string) error {
+	var found []*metric
+	err := src.shared.with(ctx, func(l *link, k *known) (err error) {
+		found, err = k.byNames(ctx, l, names)
+		return err
+	})
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
+		return fail("cannot connect to PMCD: " + errText(err))
+	case !slices.ContainsFunc(found, func(m *metric) bool { return m != nil && !m.event() }):
+		return fail(pcp.ErrName.Error())
+	}
+	return nil
+}
