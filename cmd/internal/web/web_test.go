@@ -16,7 +16,7 @@ import (
 )
 
 // maxBundle is the maximum size of the page on the wire.
-const maxBundle = 125_000
+const maxBundle = 130_000
 
 func serve(t *testing.T, cfg Config, method, target string, header ...string) *http.Response {
 	t.Helper()

@@ -20,6 +20,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/browser"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/web"
+	"github.com/go-pcp/pcp/cmd/internal/web/recordings"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -133,7 +134,14 @@ func (s hostSource) handlers(_ context.Context, x *chart, log *slog.Logger) (map
 		return nil, nil, err
 	}
 	found := diagnose.New(diagnose.Config{Host: s.host, Open: s.dial, Rules: x.rules, Zone: x.env.Local(), Log: log})
-	return map[string]http.Handler{"/pmapi": api, "/stream": api.Stream(), "/diagnose": found}, closers{api, found}, nil
+	all, end := map[string]http.Handler{"/pmapi": api, "/stream": api.Stream(), "/diagnose": found}, closers{api, found}
+	if dir, err := x.env.StateDir(); err == nil { // without it the page reports that this server does not record
+		r := recordings.New(recordings.Config{Dir: filepath.Join(dir, "recordings"), Log: log, Open: func(ctx context.Context) (*pmapi.Context, error) {
+			return s.dial(ctx, s.host)
+		}})
+		all[recordings.Prefix], end = r, append(end, r)
+	}
+	return all, end, nil
 }
 
 // An archiveSource is archives, and directories of them.

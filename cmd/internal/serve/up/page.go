@@ -33,6 +33,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/web"
 	"github.com/go-pcp/pcp/cmd/internal/web/dashboards"
+	"github.com/go-pcp/pcp/cmd/internal/web/recordings"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmapi"
@@ -168,15 +169,20 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if !byTCP {
 		diagnoses = http.HandlerFunc(needToken)
 	}
+	recorder := recordings.New(recordings.Config{Dir: filepath.Join(set.dir, "recordings"), Open: func(ctx context.Context) (*pmapi.Context, error) {
+		return (&pmapi.Dialer{Config: none}).Dial(ctx, "unix:"+set.socket)
+	}, Log: p.log})
+	p.closers = append(p.closers, recorder)
 	hosts, ownHosts := p.openFleet(store, source, ownSource, set.fleetStore)
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
 		Handlers: map[string]http.Handler{
-			"/pmapi": public, "/metrics": public, "/stream": events, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/diagnose": diagnoses, alertsPath: handler, dashboards.Prefix: handler, "/": handler,
+			"/pmapi": public, "/metrics": public, "/stream": events, "/series/": some, "/api/v1/": query, "/fleet/": hosts, "/diagnose": diagnoses, alertsPath: handler, dashboards.Prefix: handler, recordings.Prefix: handler, "/": handler,
 		},
 		PageToken: p.token,
 		Private: map[string]http.Handler{
 			"/pmapi": own, "/metrics": own, "/stream": own.Stream(), "/series/": all, "/api/v1/": ownQuery, "/fleet/": ownHosts, "/diagnose": ownDiagnoses, alertsPath: http.HandlerFunc(set.serveAlerts),
+			recordings.Prefix: recorder,
 			dashboards.Prefix: dashboards.New(dashboards.Config{Dir: filepath.Join(set.dir, "dashboards"), Log: p.log}),
 		},
 		NoPCP: true, SameOrigin: true,

@@ -27,15 +27,16 @@ type fake struct {
 	metrics []fakeMetric
 	domains map[string][]string // the names of instances; numbers are indices
 
-	mu       sync.Mutex
-	down     bool // the collector is lost
-	noSeries bool
-	streams  bool          // there is /stream
-	cut      chan struct{} // closed to end the streams
-	real     http.Handler  // answers /series in place of this, if it is set
-	fleet    http.Handler  // answers /fleet, if it is set
-	diagnose http.Handler  // answers /diagnose, if it is set
-	alerts   http.Handler  // answers /alerts for clients with the token, if it is set
+	mu         sync.Mutex
+	down       bool // the collector is lost
+	noSeries   bool
+	streams    bool          // there is /stream
+	cut        chan struct{} // closed to end the streams
+	real       http.Handler  // answers /series in place of this, if it is set
+	fleet      http.Handler  // answers /fleet, if it is set
+	diagnose   http.Handler  // answers /diagnose, if it is set
+	alerts     http.Handler  // answers /alerts for clients with the token, if it is set
+	recordings http.Handler  // answers /recordings for clients with the token, if it is set
 	// Hosts with the same archives, whose collectors are not reached.
 	elsewhere map[string]bool
 	log       []string    // the requested paths

@@ -50,8 +50,14 @@ func private(t *testing.T, token string) *fake {
 	})
 	s, err := pmproxy.New(pmproxy.Config{
 		Listeners: []net.Listener{ln}, PageToken: token,
-		Handlers: map[string]http.Handler{"/pmapi": anybody, "/series/": http.HandlerFunc(f.series), "/alerts": page, "/dashboards": page, "/": page},
-		Private: map[string]http.Handler{"/pmapi": own, "/dashboards": dashboards.New(dashboards.Config{Dir: t.TempDir()}), "/alerts": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Handlers: map[string]http.Handler{"/pmapi": anybody, "/series/": http.HandlerFunc(f.series), "/alerts": page, "/dashboards": page, "/recordings": page, "/": page},
+		Private: map[string]http.Handler{"/pmapi": own, "/recordings": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if f.recordings == nil {
+				http.NotFound(w, r)
+				return
+			}
+			f.recordings.ServeHTTP(w, r)
+		}), "/dashboards": dashboards.New(dashboards.Config{Dir: t.TempDir()}), "/alerts": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if f.alerts != nil {
 				f.alerts.ServeHTTP(w, r)
 				return

@@ -268,6 +268,21 @@ export class Feed {
     };
   }
 
+  // wanted returns the metrics of the collector that the page shows, and of those the numbers whose past is drawn.
+  wanted(): { metrics: string[]; charts: string[] } {
+    const metrics = new Set<string>();
+    const charts = new Set<string>();
+    for (const f of [this as Feed, ...this.branches]) {
+      for (const [n, w] of f.wants) {
+        const m = this.metas.get(n);
+        if (!m || this.absent.has(n)) continue;
+        metrics.add(n);
+        if (w.history && m.type !== "string") charts.add(n);
+      }
+    }
+    return { metrics: [...metrics].sort(), charts: [...charts].sort() };
+  }
+
   // setView is told what is looked at.
   setView(v: View): void {
     const faster = v.step < this.view.step || (v.live && !this.view.live && !!this.trunk);

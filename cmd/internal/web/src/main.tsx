@@ -14,6 +14,7 @@ import { Feed } from "./feed";
 import { Fleet, useHosts } from "./fleet";
 import { Alerts, Tiles } from "./list";
 import { Card } from "./panels";
+import { Recorder } from "./recording";
 import { initial, link, readLink, remember, remembered, shown, sortingOf, windows, type Page, type State, type View } from "./state";
 import { apply, choose, current, wantsDark, type Theme } from "./theme";
 import { dated, span } from "./time";
@@ -349,6 +350,7 @@ function Head(props: { several: boolean; flip: () => void; help: () => void }) {
       <button type="button" class="icon" aria-label={theme === "dark" ? "Light theme" : "Dark theme"} title="Dark or light (D)" onClick={props.flip}>
         {theme === "dark" ? "☀" : "☾"}
       </button>
+      <Recorder />
       <button type="button" class="icon keys" aria-label="Print" title="Print what is seen, or keep it as PDF" onClick={() => print()}>
         <svg viewBox="0 0 16 16" width="14" height="14" fill="none" stroke="currentColor" stroke-width="1.4" aria-hidden="true">
           <path d="M4 6V2h8v4M4 12H2V6h12v6h-2M4 10h8v4H4z" />
