@@ -37,6 +37,9 @@ With -a it serves a page for archives or directories of archives, and with -h fo
 for this machine only and until ctrl-C. It does the same for a collector of this host that was not
 started by "pcp up".
 
+With -H it serves the page itself too, and charts may have metrics of the hosts in that file. With
+-L it shows the agents of its own process.
+
 With -o it writes a picture of the page to a file instead, as the extension of the file asks: png,
 jpg, gif or pdf. That needs Chromium or Google Chrome, but no display.
 
@@ -57,9 +60,13 @@ Called pmchart, it takes the names of archives after its options with -a, and of
 			cli.OptArchive,
 			cli.OptArchiveFolio,
 			cli.OptHost,
+			{Short: 'H', Long: "hostsfile", Arg: "PATH", Help: "charts may also have metrics of the hosts in this file"},
+			cli.OptSpecLocal,
+			cli.OptLocalPMDA,
 			{Short: 'c', Long: "view", Arg: "FILE", Help: "show this view of pmchart, by its path or name; can be repeated"},
 			{Short: 'C', Long: "check", Help: "only check the view; given twice, also its metrics"},
 			cli.OptNameSpace,
+			{Short: 's', Long: "samples", Arg: "N", Help: "keep N live samples on the page [default 15 minutes of them or more]"},
 			{Short: 'v', Long: "visible", Arg: "N", Help: "show N samples [default five minutes of them]"},
 			cli.Heading("Time options"),
 			cli.OptStart,
@@ -72,43 +79,38 @@ Called pmchart, it takes the names of archives after its options with -a, and of
 			cli.Heading("Page options"),
 			{Short: 'o', Long: "output", Arg: "FILE", Help: "write a picture to this file, and end"},
 			{Short: 'g', Long: "geometry", Arg: "WxH", Help: "size of the picture [default 1280 and the height of the page]"},
+			{Short: 'f', Long: "font-family", Arg: "FAMILY", Help: "font of the page"},
+			{Short: 'F', Long: "font-size", Arg: "POINT", Help: "size of its letters [default 10.5]"},
 			{Short: 'W', Long: "white", Help: "give the picture a white background, as it always has"},
 			{Long: "port", Arg: "N", Help: "serve at this TCP port, with -a or -h [default any]"},
 			{Long: "no-open", Help: "do not open the browser"},
 			cli.OptVersion,
 			cli.OptHelp,
-			// Those of pmchart that a page cannot have: see unsupported.
-			{Short: 'f', Long: "font-family", Arg: "FAMILY"},
-			{Short: 'F', Long: "font-size", Arg: "POINT"},
-			{Short: 'H', Long: "hostsfile", Arg: "PATH"},
-			{Short: 'K', Long: "spec-local", Arg: "SPEC"},
-			{Short: 'L', Long: "local-PMDA"},
-			{Short: 'p', Long: "guiport", Arg: "PORT"},
-			{Short: 's', Long: "samples", Arg: "N"},
+			{Short: 'p', Long: "guiport", Arg: "PORT"}, // see guiPort
 		}
 	},
 	Run: run,
 }
 
-// unsupported has the reasons why options of pmchart are not supported, and the
-// alternatives.
-var unsupported = map[rune]string{
-	'f': "the browser chooses the font of the page",
-	'F': "the browser chooses the size of letters; it can be changed there",
-	'H': "the page is that of one collector; name it with -h",
-	'K': "the page is that of a collector or of archives; start a collector with \"pcp up\"",
-	'L': "the page is that of a collector or of archives; start a collector with \"pcp up\"",
-	'p': "the page has its own time control",
-	's': "the page keeps the samples that it shows; -v sets their number",
-}
+// guiPort is the reason why -p is refused.
+const guiPort = "-p (--guiport) of pmchart is not supported: it names the port of a pmtime that several windows of pmchart share; " +
+	"each page has its own time control, and a link to the page has its time"
+
+// geometry is the reason why -geometry, an option of all programs for X, is refused.
+const geometry = "-geometry of pmchart is not supported: the browser places its windows; -g sets the size of a picture"
 
 // Limits.
 const (
 	maxCharts = 24      // which the metrics below a name become
 	maxView   = 1 << 20 // bytes of a view
 	maxLink   = 256 << 10
-	minWindow = 10 // seconds, as in cmd/internal/web/src/state.ts
+	maxHosts  = 1000    // of -H
+	maxFile   = 1 << 20 // bytes of it
+	minWindow = 10      // seconds, as in cmd/internal/web/src/state.ts
 	maxWindow = 366 * 86400
+	// Those of -s and -F are in that file too.
+	maxSamples       = 100_000
+	minFont, maxFont = 6, 24
 )
 
 // A chart is a run of the command.
@@ -121,9 +123,11 @@ type chart struct {
 	width   int      // of the picture, 0 by default
 	height  int
 	white   bool
-	plots   []plot // of the view
-	check   int    // number of -C options
-	visible int    // samples, 0 by default
+	plots   []plot          // of the view
+	check   int             // number of -C options
+	visible int             // samples, 0 by default
+	samples int             // that the page keeps, 0 by default
+	reach   map[string]bool // hosts of -H
 	port    int
 	served  bool // a port was given
 	noOpen  bool
@@ -133,11 +137,31 @@ type chart struct {
 }
 
 func (x *chart) own(o *cli.Options, opt *cli.Option, arg string) bool {
-	if why, ok := unsupported[opt.Short]; ok {
-		o.Usagef("-%c (--%s) of pmchart is not supported: %s", opt.Short, opt.Long, why)
-		return true
-	}
 	switch opt.Long {
+	case "guiport":
+		o.Usagef("%s", guiPort)
+	case "hostsfile":
+		var err error
+		if x.reach, err = readHosts(arg); err != nil {
+			o.Usagef("-H: %v", err)
+		}
+	case "samples":
+		n, err := strconv.ParseUint(arg, 10, 31)
+		if err != nil || n < 2 || n > maxSamples {
+			o.Usagef("-s needs a number of samples, from 2 to %d, not %q", maxSamples, arg)
+		}
+		x.samples = int(n)
+	case "font-family":
+		if !fontFamily().MatchString(arg) {
+			o.Usagef("-f needs the name of a font, not %q", arg)
+		}
+		x.link.Set("font", arg)
+	case "font-size":
+		n, err := strconv.ParseFloat(arg, 64)
+		if err != nil || !(n >= minFont && n <= maxFont) {
+			o.Usagef("-F needs a size from %d to %d points, not %q", minFont, maxFont, arg)
+		}
+		x.link.Set("size", strconv.FormatFloat(n, 'f', -1, 64))
 	case "view":
 		x.views = append(x.views, arg)
 	case "output":
@@ -175,6 +199,9 @@ func (x *chart) own(o *cli.Options, opt *cli.Option, arg string) bool {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
+	if slices.Contains(env.Args, "-geometry") {
+		return env.Fatalf("%s", geometry)
+	}
 	x := &chart{env: env, link: url.Values{}}
 	x.o = source.Parse(env, cli.ParseConfig{Own: x.own, Archives: true, HighRes: true})
 	o := x.o
@@ -200,6 +227,15 @@ func run(ctx context.Context, env *cli.Env) int {
 			o.Usagef("%q is not a metric: NAME or NAME[INSTANCE,...]", arg)
 		}
 	}
+	if x.samples > 0 && o.FromArchive() {
+		o.Usagef("-s is for live values; the page shows all samples of archives")
+	}
+	if x.samples > 0 && x.visible > x.samples {
+		o.Usagef("-v %d is more than the %d samples of -s", x.visible, x.samples)
+	}
+	if x.reach != nil && (o.FromArchive() || o.Local) {
+		o.Usagef("-H is for collectors: -a and -L have one source")
+	}
 	if len(o.Args) > 0 && len(x.views) > 0 {
 		o.Usagef("a view and metrics cannot be shown at once")
 	}
@@ -220,6 +256,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	if o.TimeZoneSet && o.TimeZone != "" {
 		x.link.Set("zone", o.TimeZone)
+	}
+	if x.samples > 0 {
+		x.link.Set("kept", strconv.Itoa(x.samples))
 	}
 	if o.Interval > 0 {
 		x.link.Set("step", strconv.FormatFloat(o.Interval.Seconds(), 'f', -1, 64))
@@ -434,7 +473,10 @@ func (x *chart) hash() string {
 // collector opens the page of a collector.
 func (x *chart) collector(ctx context.Context) int {
 	env, o := x.env, x.o
-	if r := x.running(); r != nil && !x.served && o.NameSpace == nil {
+	if o.Local {
+		return x.local(ctx)
+	}
+	if r := x.running(); r != nil && !x.served && o.NameSpace == nil && x.reach == nil {
 		c, err := o.Dial(ctx, "unix:"+r.Socket)
 		if err != nil {
 			return o.CannotConnect("unix:"+r.Socket, err)
@@ -465,6 +507,24 @@ func (x *chart) collector(ctx context.Context) int {
 		return 0
 	}
 	return x.serve(ctx, hostSource{host: host, dial: o.Dial})
+}
+
+// local opens the page of agents in this process.
+func (x *chart) local(ctx context.Context) int {
+	dial := func(ctx context.Context, _ string) (*pmapi.Context, error) { return x.o.OpenLocal(ctx) }
+	c, err := dial(ctx, "")
+	if err != nil {
+		return x.env.Fatalf("-L: %s", cli.ErrText(err))
+	}
+	err = x.look(ctx, c)
+	c.Close()
+	if err != nil {
+		return x.env.Fatalf("%v", err)
+	}
+	if x.check > 1 {
+		return 0
+	}
+	return x.serve(ctx, hostSource{host: "local:", dial: dial, local: true})
 }
 
 // running finds the collector of "pcp up" that is meant, if it has a page.

@@ -170,6 +170,7 @@ func TestRunning(t *testing.T) {
 	f("#/charts?chart=test.b%5Bx%2Cy%5D&chart=test.a", "test.b[x,y]", "test.a")
 	f("#/charts?chart=test.a&step=10&zone=Europe%2FOslo", "-t", "10", "-Z", "Europe/Oslo", "test.a")
 	f("#/overview", "-h", "localhost:44399")
+	f("#/overview?font=DejaVu+Sans&kept=600&size=14", "-f", "DejaVu Sans", "-F", "14", "-s", "600")
 	f("#/overview?window=120.000", "-v", "120")
 	f("#/overview?step=10&window=300.000", "-v", "30", "-t", "10")
 	view := filepath.Join(vars["HOME"], ".pcp", "pmchart", "Mine")
@@ -367,8 +368,11 @@ func TestCheck(t *testing.T) {
 func TestErrors(t *testing.T) {
 	home := t.TempDir()
 	text := filepath.Join(home, "text")
-	if err := os.WriteFile(text, []byte("no view"), 0o600); err != nil {
-		t.Fatal(err)
+	hosts := filepath.Join(home, "hosts")
+	for path, b := range map[string]string{text: "no view", hosts: "# ours\nwww\n"} {
+		if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, c := range []struct {
 		want string
@@ -393,11 +397,16 @@ func TestErrors(t *testing.T) {
 		{`-g needs a size such as 800x600, from 100 to 8192, not "10x10"`, []string{"-g", "10x10"}},
 		{"-o makes a picture, and serves no page at a port", []string{"-o", "x", "--port", "0", "a"}},
 		{"too many hosts requested: b", []string{"-h", "a", "-h", "b", "c"}},
-		{"-L (--local-PMDA) of pmchart is not supported", []string{"-L"}},
-		{"-s (--samples) of pmchart is not supported: the page keeps the samples that it shows; -v sets their number", []string{"-s", "3"}},
-		{"-p (--guiport) of pmchart is not supported", []string{"-p", "3"}},
-		{"-f (--font-family) of pmchart is not supported", []string{"-f", "x"}},
-		{"-F (--font-size) of pmchart is not supported", []string{"-F", "8"}},
+		{"-s is for live values", []string{"-s", "30", "-a", "x"}},
+		{`-s needs a number of samples, from 2 to 100000, not "1"`, []string{"-s", "1"}},
+		{"-v 40 is more than the 30 samples of -s", []string{"-v", "40", "-s", "30"}},
+		{"-p (--guiport) of pmchart is not supported: it names the port of a pmtime", []string{"-p", "3"}},
+		{"-geometry of pmchart is not supported: the browser places its windows", []string{"-geometry", "800x600"}},
+		{`-f needs the name of a font, not "x;y"`, []string{"-f", "x;y"}},
+		{`-F needs a size from 6 to 24 points, not "80"`, []string{"-F", "80"}},
+		{"-H: stat " + home + "/none: no such file", []string{"-H", home + "/none"}},
+		{`/text, line 1: "no view" is not a host`, []string{"-H", text}},
+		{"-H is for collectors", []string{"-H", hosts, "-L"}},
 		{"-C checks a view; name it with -c", []string{"-C", "a"}},
 		{`-v needs a number of samples, 2 or more, not "1"`, []string{"-v", "1", "a"}},
 		{"-v 5: 5 seconds; a page shows from 10 seconds to 366 days", []string{"-v", "5", "a"}},

@@ -112,13 +112,17 @@ func (x *chart) rules() ([]*diagnosis.Rule, error) {
 
 // A hostSource is a collector.
 type hostSource struct {
-	host string
-	dial func(ctx context.Context, host string) (*pmapi.Context, error)
+	host  string
+	dial  func(ctx context.Context, host string) (*pmapi.Context, error)
+	local bool // agents in this process
 }
 
 func (hostSource) past() bool { return false }
 
 func (s hostSource) String() string {
+	if s.local {
+		return "the agents of this process"
+	}
 	if s.host == "local:" {
 		return "the collector of this host"
 	}
@@ -126,10 +130,14 @@ func (s hostSource) String() string {
 }
 
 func (s hostSource) handlers(_ context.Context, x *chart, log *slog.Logger) (map[string]http.Handler, io.Closer, error) {
-	api, err := webapi.New(webapi.Config{
+	cfg := webapi.Config{
 		Host: s.host, Open: s.dial, Log: log,
-		AllowHost: func(*pmapi.HostSpec) bool { return false }, // it is a page of this collector
-	})
+		AllowHost: func(spec *pmapi.HostSpec) bool { return x.reach[spec.String()] }, // else it is a page of this collector alone
+	}
+	if s.local {
+		cfg.Connections = 1 // each has agents of its own
+	}
+	api, err := webapi.New(cfg)
 	if err != nil {
 		return nil, nil, err
 	}

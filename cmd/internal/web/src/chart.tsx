@@ -11,7 +11,7 @@ import { leadOfMetrics } from "./list";
 import { align, draw, maxLines, peak, stack, statsOf, sourceOf, wantKey, wantPlots, type Drawing } from "./lines";
 import { colorsOf } from "./schemes";
 import type { State } from "./state";
-import { inks } from "./theme";
+import { inks, scaleOf } from "./theme";
 import { describeThreshold, inkOf, reached } from "./thresholds";
 import { clock, dated, span } from "./time";
 import { fixed, formatFor, show, showWith, type Format, type Unit } from "./units";
@@ -238,7 +238,8 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     u?.destroy();
     shape.current = next;
     const ink = inks(theme);
-    const axisFont = "11px system-ui, sans-serif";
+    const scale = scaleOf(v);
+    const axisFont = `${11 * scale}px ${v.font ? JSON.stringify(v.font) + ", " : ""}system-ui, sans-serif`;
     const two = kinds.length > 1 && order.some((l) => l.axis === 1);
     const range =
       (limits: boolean) =>
@@ -263,7 +264,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       side: k ? 1 : 3,
       stroke: ink.text,
       font: axisFont,
-      size: 52,
+      size: 52 * scale,
       grid: { stroke: ink.grid, width: 1, show: k === 0 },
       ticks: { show: false },
       splits: (_u, _i, min, max) => (log ? decades(min, max, formats[k]) : ticks(min, max, formats[k], height)),
@@ -294,7 +295,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
         {
           stroke: ink.text,
           font: axisFont,
-          size: 26,
+          size: 26 * scale,
           space: v.window > 86400 ? 90 : 56,
           grid: { stroke: ink.grid, width: 1 },
           ticks: { show: false },
@@ -426,7 +427,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     e.preventDefault();
     e.stopPropagation();
   };
-  const why = visible.length ? "" : colored.length ? "All lines are hidden." : empty(d, panel, !v.live, feed.hasRecorded, feed.loading);
+  const why = visible.length ? "" : colored.length ? "All lines are hidden." : empty(d, panel, !v.live, feed.hasRecorded, feed.loading || (feed.past && feed.status === "connecting"));
   const step = Math.max(v.step * 2.5, v.window / 200);
   const title = panel.title.replace(/%[hH]/g, feed.host);
   const seenAt = hover ?? pin; // the time of the numbers beside the picture

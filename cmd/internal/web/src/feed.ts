@@ -447,7 +447,7 @@ export class Feed {
 
   private take(read: Map<string, Table>): void {
     for (const t of read.values()) if (t.t.length) this.now = Math.max(this.now, t.t[t.t.length - 1]);
-    const window = Math.min(Math.max(ringSeconds, this.view.window * 1.25), ringSamples * this.view.step);
+    const window = this.view.kept ? this.view.kept * this.view.step : Math.min(Math.max(ringSeconds, this.view.window * 1.25), ringSamples * this.view.step);
     for (const [name, table] of read) {
       const w = this.wants.get(name);
       if (!w) continue; // nobody wants it any more

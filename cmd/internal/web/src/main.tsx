@@ -16,7 +16,7 @@ import { Alerts, Tiles } from "./list";
 import { Card } from "./panels";
 import { Recorder } from "./recording";
 import { initial, link, readLink, remember, remembered, shown, sortingOf, windows, type Page, type State, type View } from "./state";
-import { apply, choose, current, wantsDark, type Theme } from "./theme";
+import { apply, choose, current, letters, wantsDark, type Theme } from "./theme";
 import { dated, span } from "./time";
 import { move, TimeBar, usePlayback } from "./timebar";
 import { Typeahead } from "./typeahead";
@@ -78,6 +78,7 @@ function Root() {
   }, [feed]);
   const against = useAgainst(feed, state);
   useEffect(() => feed.setView(state.view), [feed, state.view]);
+  useLayoutEffect(() => letters(state.view), [state.view.font, state.view.size]);
 
   const set = useCallback((p: Partial<State>) => setState((s) => ({ ...s, ...p })), []);
   const setView = useCallback((p: Partial<View>) => setState((s) => ({ ...s, view: { ...s.view, ...p } })), []);

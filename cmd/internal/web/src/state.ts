@@ -15,6 +15,9 @@ export interface View {
   window: number; // seconds
   step: number; // seconds between samples
   zone: string; // of the IANA, "local" for the browser's
+  kept: number; // samples that the page keeps, 0 for its own choice
+  font: string; // family of letters, "" for the page's own
+  size: number; // of letters in points, 0 for the page's own
 }
 
 export interface State {
@@ -59,7 +62,7 @@ const empty: Dashboard = { title: "Charts", panels: [] };
 export function initial(): State {
   return {
     page: "overview",
-    view: { live: true, end: 0, speed: 0, window: 300, step: 1, zone: "local" },
+    view: { live: true, end: 0, speed: 0, window: 300, step: 1, zone: "local", kept: 0, font: "", size: 0 },
     host: "",
     from: "",
     metric: "",
@@ -113,6 +116,9 @@ export function readLink(hash: string, s: State): State {
     window: number(q.get("window"), 10, 366 * 86400) ?? s.view.window,
     step: number(q.get("step"), 0.1, 86400) ?? s.view.step,
     zone: zone && goodZone(zone) ? zone : s.view.zone,
+    kept: number(q.get("kept"), 2, 1e5) ?? s.view.kept,
+    font: /^[\w .-]{1,80}$/.test(q.get("font") ?? "") ? q.get("font")! : s.view.font,
+    size: number(q.get("size"), 6, 24) ?? s.view.size,
   };
   let dashboard = s.dashboard;
   const d = q.get("d");
@@ -151,6 +157,9 @@ export function link(s: State): string {
   if (s.view.window !== base.window) add("window", Math.round(s.view.window * 1000) / 1000);
   if (s.view.step !== base.step) add("step", s.view.step);
   if (s.view.zone !== base.zone) add("zone", s.view.zone);
+  if (s.view.kept) add("kept", s.view.kept);
+  if (s.view.font) add("font", s.view.font);
+  if (s.view.size) add("size", s.view.size);
   if (s.compare) add("compare", s.compare);
   if (s.page === "activity" || s.page === "overview") {
     if (s.of !== "process") add("of", s.of);

@@ -45,3 +45,17 @@ export function choose(t: Theme): void {
   }
   apply(t);
 }
+
+const points = 10.5; // of the letters of the page
+
+// scaleOf returns by how much letters are larger than those of the page.
+export function scaleOf(v: { size: number }): number {
+  return v.size ? v.size / points : 1;
+}
+
+// letters sets the family and the size of letters, as options of pmchart do.
+export function letters(v: { font: string; size: number }): void {
+  const { style } = document.documentElement;
+  style.setProperty("--scale", String(scaleOf(v)));
+  style.setProperty("--family", v.font ? JSON.stringify(v.font) : "system-ui");
+}

@@ -1,0 +1,85 @@
+package chart
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ask requests a path of the page at an address.
+func ask(t *testing.T, address, path string) (int, string) {
+	t.Helper()
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+u.Host+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+u.Query().Get("token"))
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// TestHosts serves the hosts of -H beside that of -h, and no others.
+func TestHosts(t *testing.T) {
+	socket, other := collector(t), collector(t)
+	home := t.TempDir()
+	file := filepath.Join(home, "hosts")
+	if err := os.WriteFile(file, []byte("# the second one\nunix:"+other+" # here\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address, stop := start(t, map[string]string{"HOME": home}, "-h", "unix:"+socket, "-H", file, "--no-open", "test.a")
+	defer stop()
+	for host, want := range map[string]int{"unix:" + other: 200, "192.0.2.1": 400, "unix:" + other + "x": 400} {
+		if n, body := ask(t, address, "/pmapi/fetch?names=test.a&hostspec="+url.QueryEscape(host)); n != want {
+			t.Errorf("%s: %d %s", host, n, body)
+		}
+	}
+}
+
+// TestLocal serves the agents of this process.
+func TestLocal(t *testing.T) {
+	address, stop := start(t, map[string]string{"HOME": t.TempDir()}, "-L", "-K", "clear", "-K", "add,30,/none/pmda_sample.so,sample_init", "--no-open", "sampledso.long.one")
+	defer stop()
+	for range 2 {
+		if n, body := ask(t, address, "/pmapi/fetch?names=sampledso.long.one"); n != 200 || !strings.Contains(body, `"value":1}`) {
+			t.Errorf("%d %s", n, body)
+		}
+	}
+	if n, body := ask(t, address, "/recordings"); n != 200 || !strings.Contains(body, `"recordings":[]`) {
+		t.Errorf("%d %s", n, body)
+	}
+}
+
+// FuzzHosts reads any text as the file of -H. What is accepted comes back the same.
+func FuzzHosts(f *testing.F) {
+	for _, s := range []string{"www\nlocalhost:44399 # x\n", "a b\n", "#\n", "unix:/run/pcp/pmcd.socket\npcp://x", "\x00\n", strings.Repeat("a\n", maxHosts+1)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		hosts, err := parseHosts("hosts", text)
+		if err != nil {
+			return
+		}
+		names := slices.Sorted(maps.Keys(hosts))
+		if len(names) == 0 || len(names) > maxHosts {
+			t.Errorf("%q: %d hosts", text, len(names))
+		}
+	})
+}
