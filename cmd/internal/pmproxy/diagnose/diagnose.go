@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -115,6 +116,10 @@ var (
 
 // ServeHTTP answers a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/diagnose/openapi.json" {
+		rest.Send(w, http.StatusOK, rest.TypeJSON, openAPI())
+		return
+	}
 	if r.URL.Path != "/diagnose" {
 		rest.Refuse(w, "diagnose", "no handler for URL")
 		return
@@ -175,9 +180,7 @@ type request struct {
 func (h *Handler) parse(q url.Values) (request, error) {
 	r := request{host: q.Get("host")}
 	for name, list := range q {
-		switch name {
-		case "host", "start", "end", "whole", "changes":
-		default:
+		if !slices.ContainsFunc(params(), func(p param) bool { return p.name == name }) {
 			return r, badRequest(fmt.Sprintf("%q: no such parameter", name))
 		}
 		if len(list) > 1 {

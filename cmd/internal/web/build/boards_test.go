@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-pcp/pcp/internal/testing/longtest"
+
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -238,7 +240,7 @@ func TestPanelsAccessible(t *testing.T) {
 	p.button("New")                                                                                                         // there are tabs then
 	p.until("document.querySelectorAll('[role=tab]').length === 2")
 	p.do("[...document.querySelectorAll('[role=tab]')].find((b) => b.textContent.startsWith('Kinds')).click()")
-	for range 2 {
+	for range longtest.N(1, 2) {
 		p.key("d")
 		p.until("document.querySelectorAll('.uplot').length === 3 && " + card("Table") + ".querySelector('tbody tr')")
 		p.accessible(script, "panels")

@@ -12,12 +12,12 @@ export function Dialog(props: { title: string; onClose: () => void; children: an
   return (
     <dialog ref={ref} aria-label={props.title} onClose={props.onClose} onClick={(e) => e.target === ref.current && ref.current?.close()}>
       <div class="inside">
-        <header>
+        <div class="top">
           <h2>{props.title}</h2>
           <button type="button" class="icon" aria-label="Close" onClick={() => ref.current?.close()}>
             ✕
           </button>
-        </header>
+        </div>
         {props.children}
       </div>
     </dialog>
