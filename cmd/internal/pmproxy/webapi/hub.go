@@ -51,7 +51,9 @@ func newStreams() *streams {
 
 // close ends all streams, and waits for the fetches in progress.
 func (s *streams) close() {
+	s.mu.Lock() // join starts no hub afterwards
 	s.cancel()
+	s.mu.Unlock()
 	s.running.Wait()
 }
 

@@ -75,7 +75,9 @@ func New(cfg Config) *Handler {
 
 // Close ends the recordings, and waits until their archives are complete.
 func (h *Handler) Close() error {
+	h.mu.Lock() // none begins afterwards
 	h.cancel()
+	h.mu.Unlock()
 	h.all.Wait()
 	return nil
 }

@@ -95,7 +95,7 @@ export function Recorder() {
             ? "The collector does not answer."
             : "";
   const zone = state.view.zone;
-  const what = feed.wanted();
+  const what = shown ? feed.wanted() : { metrics: [], charts: [] };
   return (
     <>
       <button type="button" class={"icon" + (running ? " recording" : "")} aria-label={running ? `Recordings, ${running} running` : "Record"} title="Record what is shown" onClick={() => setShown(true)}>
