@@ -67,7 +67,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// FuzzHosts reads any text as the file of -H. What is accepted comes back the same.
+// FuzzHosts reads any text as the file of -H, and checks the limits.
 func FuzzHosts(f *testing.F) {
 	for _, s := range []string{"www\nlocalhost:44399 # x\n", "a b\n", "#\n", "unix:/run/pcp/pmcd.socket\npcp://x", "\x00\n", strings.Repeat("a\n", maxHosts+1)} {
 		f.Add(s)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/recordings"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/diagnose"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
@@ -20,7 +21,6 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/browser"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/web"
-	"github.com/go-pcp/pcp/cmd/internal/web/recordings"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pmapi"
 )

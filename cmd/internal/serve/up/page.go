@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/diagnosis"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/recordings"
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger/share"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/diagnose"
@@ -33,7 +34,6 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/cmd/internal/web"
 	"github.com/go-pcp/pcp/cmd/internal/web/dashboards"
-	"github.com/go-pcp/pcp/cmd/internal/web/recordings"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmapi"

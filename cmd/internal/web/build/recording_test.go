@@ -9,13 +9,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/cmd/internal/web/recordings"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/recordings"
 	"github.com/go-pcp/pcp/internal/folio"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TestRecording records what is shown, stops, and removes the recording. Without the token the page explains why it cannot.
+// TestRecording records the metrics of a chart, stops, and removes the recording. Without the token the page explains why it cannot.
 func TestRecording(t *testing.T) {
 	const token = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	f := private(t, token)

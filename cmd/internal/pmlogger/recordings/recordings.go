@@ -193,7 +193,7 @@ const (
 
 const idForm = "20060102-150405"
 
-// goodID reports whether an identifier is one that begin makes, which is the name of a directory.
+// goodID reports whether an identifier has the form of those that newID makes; it is the name of a directory.
 func goodID(id string) bool {
 	return len(id) >= len(idForm) && len(id) <= len(idForm)+4 && strings.Trim(id, "0123456789-") == ""
 }
@@ -296,7 +296,7 @@ func (h *Handler) begin(ctx context.Context, q request) (Recording, error) {
 	return rec, err
 }
 
-// open connects to the collector, and removes the metrics that it lacks from a request. It is an error if it has none.
+// open connects to the collector, and removes the metrics that it lacks from a request. Without any metric left it returns an error.
 func (h *Handler) open(ctx context.Context, q *request) (c *pmapi.Context, host string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
