@@ -3,6 +3,7 @@ package rewrite
 import (
 	"math"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -502,11 +503,26 @@ func (p *parser) replacement(noText, noAssign, noPattern string) replacement {
 	pattern := p.want(noPattern, tokPattern, tokString).text
 	p.want(noAssign, tokAssign)
 	with := p.want(noText, tokString, tokPattern).text
-	re, err := regexp.CompilePOSIX(pattern)
+	re, err := compile(pattern)
 	if err != nil {
 		p.stop("regcomp error: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return replacement{pattern, with, re}
+}
+
+// compile compiles an extended regular expression. As with regcomp(3) it finds the longest
+// match, and the lines of a text are nothing special: a name can have several.
+func compile(pattern string) (*regexp.Regexp, error) {
+	tree, err := syntax.Parse(pattern, syntax.ClassNL|syntax.DotNL|syntax.OneLine)
+	if err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile(tree.String())
+	if err != nil {
+		return nil, err
+	}
+	re.Longest()
+	return re, nil
 }
 
 // apply replaces the first match in s, as sed(1) does: & is the match and \1 a part
