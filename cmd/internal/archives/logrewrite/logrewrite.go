@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/archives/internal/rewrite"
 	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/desccheck"
 	"github.com/go-pcp/pcp/debug"
 )
 
@@ -260,8 +261,13 @@ func (j *job) rules() (*rewrite.Rules, error) {
 	if endErr == nil {
 		j.progress = cli.NewProgress(j.env, j.env.ProgName(), 0)
 	}
+	var check func(*pcp.Desc) []string
+	if j.env.Seven() {
+		known := desccheck.Known(j.env.Config().Get("PCP_VAR_DIR"))
+		check = func(d *pcp.Desc) []string { return desccheck.Check(d, known) }
+	}
 	rules := rewrite.New(j.a, rewrite.Config{
-		Version: j.version, Rescale: j.rescale, KeepSets: j.keepSets, Seven: j.env.Seven(), Verbose: j.warnings, Zone: j.env.Local(), Debug: j.log,
+		Check: check, Version: j.version, Rescale: j.rescale, KeepSets: j.keepSets, Seven: j.env.Seven(), Verbose: j.warnings, Zone: j.env.Local(), Debug: j.log,
 		Progress: func(at pcp.Timestamp) { j.progress.SetTime(at, start, finish) },
 		Warn: func(w rewrite.Warning) {
 			fmt.Fprintf(j.env.Stderr, "Warning [%s, line %d]\n%s\n", w.File, w.Line, w.Text)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/desccheck"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/debugname"
@@ -390,7 +391,7 @@ type reporter struct {
 	origin    pcp.Timestamp         // of all fetches from it
 	batchSize int
 	defined   []string // NAME=EXPR of -r
-	domains   *domainSet
+	domains   *desccheck.Domains
 	names     []string
 	nameBytes int           // of a request for all names
 	at        pcp.Timestamp // of the values of the batch

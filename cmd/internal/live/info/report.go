@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/desccheck"
 	"github.com/go-pcp/pcp/cmd/internal/tool/report"
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 	"github.com/go-pcp/pcp/pcpjson"
@@ -223,9 +224,9 @@ func (r *reporter) metric(ctx context.Context, m *metric) {
 func (r *reporter) verify(m *metric) {
 	if r.want.checked {
 		if r.domains == nil {
-			r.domains = knownDomains(r.env.Config().Get("PCP_VAR_DIR"))
+			r.domains = desccheck.Known(r.env.Config().Get("PCP_VAR_DIR"))
 		}
-		if lines := check(&m.desc, r.domains); len(lines) > 0 {
+		if lines := desccheck.Check(&m.desc, r.domains); len(lines) > 0 {
 			r.printf("%s: Questionable metadata ...\n", m.name)
 			r.out = report.AppendFullDesc(r.out, &m.desc, r.want.fullInDom)
 			for _, line := range append(lines, "") {

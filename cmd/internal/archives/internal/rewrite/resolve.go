@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"math"
+	"strings"
 
 	"github.com/go-pcp/pcp"
 )
@@ -14,10 +15,34 @@ func (r *Rules) Resolve() (err error) {
 	r.linkMetrics()
 	r.linkTexts()
 	r.linkLabels()
+	r.checkDescs()
 	r.checkInDoms()
 	r.checkInsts()
 	r.checkOutputs()
 	return nil
+}
+
+// checkDescs checks the descriptors that change.
+func (r *Rules) checkDescs() {
+	if r.cfg.Check == nil {
+		return
+	}
+	for m := range fromLast(r.metrics) {
+		if m.flags&(metricPMID|metricName|metricType|metricInDom|metricSem|metricUnits) == 0 {
+			continue
+		}
+		text, wrong := "", false
+		for _, line := range r.cfg.Check(&m.new) {
+			text += m.name + ": " + line + "\n"
+			wrong = wrong || strings.HasPrefix(line, "Error")
+		}
+		switch {
+		case wrong:
+			panic(&Error{r.file, r.line, text})
+		case text != "" && r.cfg.Warn != nil:
+			r.cfg.Warn(Warning{r.file, r.line, text})
+		}
+	}
 }
 
 // changedInDoms calls f for each instance domain that changes.

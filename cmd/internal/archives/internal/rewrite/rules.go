@@ -33,6 +33,10 @@ type Config struct {
 	// Seven has messages and summaries in the words of PCP 7.
 	Seven bool
 
+	// Check returns a line for each mistake in a new descriptor, which begins with Warning or
+	// Error. Nil permits any descriptor.
+	Check func(*pcp.Desc) []string
+
 	// Warn is called for each warning. Nil drops them.
 	Warn func(Warning)
 

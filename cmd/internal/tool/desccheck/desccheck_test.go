@@ -1,4 +1,4 @@
-package info
+package desccheck
 
 import (
 	"os"
@@ -18,7 +18,7 @@ func TestCheck(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "pmns", "stdpmid"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	known := knownDomains(dir)
+	known := Known(dir)
 	f := func(change func(*pcp.Desc), want ...string) {
 		t.Helper()
 		d := pcp.Desc{
@@ -26,7 +26,7 @@ func TestCheck(t *testing.T) {
 			Units: pcp.NewUnits(1, -1, 0, pcp.SpaceKByte, pcp.TimeSec, 0),
 		}
 		change(&d)
-		if got := check(&d, known); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		if got := Check(&d, known); strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -1,4 +1,5 @@
-package info
+// Package desccheck finds mistakes in the descriptors of metrics, with the words of PCP 7.
+package desccheck
 
 import (
 	"fmt"
@@ -14,12 +15,12 @@ import (
 // maxPower is the largest power of a dimension that is likely.
 const maxPower = 2
 
-// domainSet has a flag for each domain.
-type domainSet [stdpmid.MaxNumber + 1]bool
+// Domains has a flag for each domain.
+type Domains [stdpmid.MaxNumber + 1]bool
 
-// knownDomains returns the domains that have a name, in PCP or in the installed stdpmid of a directory.
-func knownDomains(varDir string) *domainSet {
-	known := &domainSet{pcp.DomainDynamic: true}
+// Known returns the domains that have a name, in PCP or in the installed stdpmid of a directory.
+func Known(varDir string) *Domains {
+	known := &Domains{pcp.DomainDynamic: true}
 	add := func(n int) {
 		if n >= 0 && n < len(known) {
 			known[n] = true
@@ -48,8 +49,8 @@ var extraUnits = [...]struct {
 	scales int
 }{1: {"TEMPERATURE", 3}, 2: {"VOLTAGE", 3}, 3: {"CURRENT", 3}, 4: {"POWER", 4}}
 
-// check returns a line for each mistake in a descriptor, with the words of PCP 7's pminfo.
-func check(d *pcp.Desc, known *domainSet) []string {
+// Check returns a line for each mistake in a descriptor. It begins with Warning or Error.
+func Check(d *pcp.Desc, known *Domains) []string {
 	var lines []string
 	add := func(wrong bool, format string, args ...any) {
 		if wrong {
