@@ -37,6 +37,7 @@ readable parts in another archive.`,
 		return []cli.Option{
 			cli.Heading("Options"),
 			cli.OptDebug,
+			{Short: 'f', Long: "full", Help: "continue after a damaged file", Extra: true},
 			{Short: 'l', Long: "label", Help: "print the archive label"},
 			{Short: 'm', Long: "metadataonly", Help: "skip checking log data volumes"},
 			cli.OptNameSpace,
@@ -57,13 +58,15 @@ readable parts in another archive.`,
 
 // flags are the options of this tool.
 type flags struct {
-	label, metaOnly, noWrap bool
-	repair, ask             bool // -R and -r, -r
-	verbose                 int
+	label, metaOnly, noWrap, full bool
+	repair, ask                   bool // -R and -r, -r
+	verbose                       int
 }
 
 func (f *flags) own(_ *cli.Options, opt *cli.Option, _ string) bool {
 	switch opt.Short {
+	case 'f':
+		f.full = true
 	case 'l':
 		f.label = true
 	case 'm':
@@ -105,7 +108,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	status := 0
 	seen := make(map[string]bool)
 	for _, name := range o.Args {
-		c := &check.Checker{Path: name, Prog: env.ProgName(), Verbose: f.verbose, MetaOnly: f.metaOnly, NoWrap: f.noWrap, Seven: env.Seven()}
+		c := &check.Checker{Path: name, Prog: env.ProgName(), Verbose: f.verbose, MetaOnly: f.metaOnly, NoWrap: f.noWrap, Seven: env.Seven(), Full: f.full}
 		if base := c.Base(); seen[base] {
 			if f.verbose > 0 {
 				fmt.Fprintf(env.Stderr, "%s: skip, already checked this archive\n", name)

@@ -57,6 +57,7 @@ type reporter struct {
 	archive bool
 	control *source.Control // nil without -g and -p
 	again   bool            // print the header again
+	ended   bool            // an archive had no values up to its end, with which PCP 7 exits
 	loc     *time.Location
 	sources []*host
 	swapOp  byte
@@ -248,6 +249,10 @@ func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int
 			if r.line(ctx, s) {
 				data = true
 			}
+			if r.ended {
+				r.flush()
+				return 0
+			}
 			alive = alive || s.group != nil
 		}
 		if r.control != nil && r.control.Shown() != nil {
@@ -335,6 +340,10 @@ func (r *reporter) line(ctx context.Context, s *host) bool {
 		return false
 	case r.archive && code == pcp.ErrEOL && !s.seen:
 		r.printf(" No data in the archive\n") // not yet, perhaps
+		if r.env.Seven() {
+			r.printf(" pmFetchGroup: %s\n", cli.ErrText(err))
+			r.ended = true
+		}
 		return false
 	}
 	r.printf(" pmFetchGroup: %s\n", cli.ErrText(err))

@@ -51,7 +51,8 @@ type Checker struct {
 	MetaOnly bool          // leave out pass 3
 	NoWrap   bool          // do not look for counters that wrapped
 	Strict   bool          // look for more than pmlogcheck does: the times of metadata
-	Seven    bool          // messages of PCP 7
+	Seven    bool          // messages of PCP 7, and its order of the files
+	Full     bool          // check the rest after damage in pass 0
 	Debug    *debug.Log    // options for reading the archive after pass 0
 
 	// Names returns the names of a metric instead of the archive's name space.
@@ -155,8 +156,8 @@ func (c *Checker) Whole(a *archive.Archive) Window {
 }
 
 // Run runs the check. It returns false if the archive cannot be used: a record is
-// cut or damaged, a file is missing, the archive does not open or cannot be read
-// to its end. Other findings leave it true.
+// cut or damaged (except with Full), a file is missing, the archive does not open or
+// cannot be read to its end. Other findings leave it true.
 func (c *Checker) Run() bool {
 	c.split()
 	if !c.pass0() {

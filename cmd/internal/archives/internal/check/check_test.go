@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -226,6 +227,55 @@ func TestSeven(t *testing.T) {
 		if seven && strings.Contains(got.String(), "domain of pmid") {
 			t.Errorf("found the domain of a derived metric:\n%s", &got)
 		}
+	}
+}
+
+// TestFull checks that with Full the check continues after a damaged file, and that
+// PCP 7 has an order of the files.
+func TestFull(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "a")
+	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Version: archive.Version3, Start: pcp.Timestamp{Sec: 1700000000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := &pcp.Result{Time: pcp.Timestamp{Sec: 1700000000}}
+	res.AddSet(descs[0].PMID)
+	if err := errors.Join(w.Desc(descs[0], "test.one"), w.WriteResult(res), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".1", ".10", ".2"} { // more volumes, which are copies of the first
+		b, err := os.ReadFile(base + ".0")
+		if err == nil {
+			err = os.WriteFile(base+name, b, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	index, err := os.ReadFile(base + ".index")
+	if err == nil {
+		err = os.WriteFile(base+".index", append(index, 1, 2, 3), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	c := Checker{Path: base, Seven: true, Verbose: 1, Trace: &lines}
+	if c.Run() || !strings.Contains(lines.String(), "cannot continue") {
+		t.Errorf("a damaged index did not end the check:\n%s", &lines)
+	}
+	last := -1
+	for _, name := range []string{".index", ".meta", ".0", ".1", ".2", ".10"} {
+		i := strings.Index(lines.String(), "a"+name+": start pass0")
+		if i <= last {
+			t.Errorf("%s is not behind the others:\n%s", name, &lines)
+		}
+		last = i
+	}
+	lines.Reset()
+	c = Checker{Path: base, Full: true, MetaOnly: true, Verbose: 1, Trace: &lines, Found: func(f Finding) { lines.WriteString(f.Message) }}
+	if !c.Run() || !strings.Contains(lines.String(), "start pass2") {
+		t.Errorf("with Full a damaged index ended the check:\n%s", &lines)
 	}
 }
 
