@@ -18,7 +18,7 @@ func (t *Tree) Overlay(other *Tree, conflict func(name string, kept, ignored pcp
 }
 
 func (t *Tree) overlay(from *node, conflict func(string, pcp.PMID, pcp.PMID)) error {
-	for k := from.first; k != nil; k = k.next {
+	for k := from.first(); k != nil; k = k.next {
 		if k.id == pcp.PMIDNull {
 			continue
 		}
@@ -37,7 +37,7 @@ func (t *Tree) overlay(from *node, conflict func(string, pcp.PMID, pcp.PMID)) er
 			return err
 		}
 	}
-	for k := from.first; k != nil; k = k.next {
+	for k := from.first(); k != nil; k = k.next {
 		if k.id == pcp.PMIDNull {
 			if err := t.overlay(k, conflict); err != nil {
 				return err
@@ -54,11 +54,11 @@ func (t *Tree) Remove(name string) error {
 	if rest != "" || np.parent == nil || strings.HasSuffix(name, ".") {
 		return pcp.ErrName
 	}
-	for np.parent.parent != nil && np.parent.nchild == 1 {
+	for np.parent.parent != nil && np.parent.below.n == 1 {
 		np = np.parent
 	}
 	t.forget(np)
-	up := np.parent
+	up := np.parent.below
 	var before *node
 	for k := up.first; k != np; k = k.next {
 		before = k
@@ -71,7 +71,7 @@ func (t *Tree) Remove(name string) error {
 	if up.last == np {
 		up.last = before
 	}
-	up.nchild--
+	up.n--
 	delete(up.index, np.name)
 	return nil
 }
@@ -82,7 +82,7 @@ func (t *Tree) forget(np *node) {
 	if np.id != pcp.PMIDNull {
 		t.unsetID(np)
 	}
-	for k := np.first; k != nil; k = k.next {
+	for k := np.first(); k != nil; k = k.next {
 		t.forget(k)
 	}
 }
@@ -92,14 +92,19 @@ func (t *Tree) unsetID(np *node) {
 	head := t.byID[np.id]
 	switch {
 	case head != np:
-		for head.same != np {
-			head = head.same
+		for t.same[head] != np {
+			head = t.same[head]
 		}
-		head.same = np.same
-	case np.same == nil:
+		if before := t.same[np]; before != nil {
+			t.same[head] = before
+		} else {
+			delete(t.same, head)
+		}
+	case t.same[np] == nil:
 		delete(t.byID, np.id)
 	default:
-		t.byID[np.id] = np.same
+		t.byID[np.id] = t.same[np]
 	}
-	np.id, np.same = pcp.PMIDNull, nil
+	delete(t.same, np)
+	np.id = pcp.PMIDNull
 }

@@ -44,7 +44,7 @@ func (np *node) write(w *bufio.Writer, label, path []byte) error {
 	}
 	w.Write(label)
 	w.WriteString(" {\n")
-	for k := np.first; k != nil; k = k.next {
+	for k := np.first(); k != nil; k = k.next {
 		if !ValidName(k.name) || len(k.name) > maxLine-len("\t\t510:4095:1023") {
 			return fmt.Errorf("pmns(5) has no way to write the component %q: %w", k.name, pcp.ErrPMNS)
 		}
@@ -59,7 +59,7 @@ func (np *node) write(w *bufio.Writer, label, path []byte) error {
 	if _, err := w.WriteString("}\n"); err != nil {
 		return err
 	}
-	for k := np.first; k != nil; k = k.next {
+	for k := np.first(); k != nil; k = k.next {
 		if k.id != pcp.PMIDNull {
 			continue
 		}

@@ -495,7 +495,7 @@ func (j *joiner) attach(np *node, path string, depth int, s *subtree) error {
 
 // noDuplicates finds the first PMID in traversal order that has two names.
 func (j *joiner) noDuplicates(np *node, seen map[pcp.PMID]*node) error {
-	for k := np.first; k != nil; k = k.next {
+	for k := np.first(); k != nil; k = k.next {
 		if k.id == pcp.PMIDNull {
 			if err := j.noDuplicates(k, seen); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package pmns
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -23,21 +24,34 @@ const smallNode = 8
 // change.
 type Tree struct {
 	root node
-	byID map[pcp.PMID]*node // head of the chain of leaves with that PMID
+	byID map[pcp.PMID]*node // the last leaf with that PMID
+	same map[*node]*node    // from a leaf to the one before with its PMID
 	n    int                // nodes, without the root
 }
 
 // A node is a leaf if id is not PMIDNull, else an inner node, perhaps empty.
 type node struct {
-	name        string
-	parent      *node
-	first, last *node            // children
-	next        *node            // sibling
-	index       map[string]*node // of the children, once there are many
-	same        *node            // next leaf with this PMID
-	nchild      int
-	pos         int // order among its siblings
-	id          pcp.PMID
+	name   string
+	parent *node
+	next   *node // sibling
+	below  *children
+	pos    int32 // order among its siblings
+	id     pcp.PMID
+}
+
+// The children of an inner node.
+type children struct {
+	first, last *node
+	index       map[string]*node // once there are many
+	n           int
+}
+
+// first returns the first child, nil if there is none.
+func (np *node) first() *node {
+	if np.below == nil {
+		return nil
+	}
+	return np.below.first
 }
 
 // A Child is one child of a node.
@@ -118,23 +132,27 @@ func (t *Tree) add(name string, id pcp.PMID, front bool) error {
 // newChild makes an inner node under np, which has no child of that name.
 func (t *Tree) newChild(np *node, name string, front bool) *node {
 	c := &node{name: name, parent: np, id: pcp.PMIDNull}
-	switch {
-	case np.first == nil:
-		np.first, np.last = c, c
-	case front:
-		c.pos = np.first.pos - 1
-		c.next, np.first = np.first, c
-	default:
-		c.pos = np.last.pos + 1
-		np.last.next, np.last = c, c
+	if np.below == nil {
+		np.below = new(children)
 	}
-	np.nchild++
-	if np.index != nil {
-		np.index[name] = c
-	} else if np.nchild > smallNode {
-		np.index = make(map[string]*node, 2*np.nchild)
-		for k := np.first; k != nil; k = k.next {
-			np.index[k.name] = k
+	b := np.below
+	switch {
+	case b.first == nil:
+		b.first, b.last = c, c
+	case front:
+		c.pos = b.first.pos - 1
+		c.next, b.first = b.first, c
+	default:
+		c.pos = b.last.pos + 1
+		b.last.next, b.last = c, c
+	}
+	b.n++
+	if b.index != nil {
+		b.index[name] = c
+	} else if b.n > smallNode {
+		b.index = make(map[string]*node, 2*b.n)
+		for k := b.first; k != nil; k = k.next {
+			b.index[k.name] = k
 		}
 	}
 	t.n++
@@ -143,14 +161,23 @@ func (t *Tree) newChild(np *node, name string, front bool) *node {
 
 func (t *Tree) setID(np *node, id pcp.PMID) {
 	np.id = id
-	np.same, t.byID[id] = t.byID[id], np
+	if before := t.byID[id]; before != nil {
+		if t.same == nil {
+			t.same = make(map[*node]*node)
+		}
+		t.same[np] = before
+	}
+	t.byID[id] = np
 }
 
 func (np *node) child(name string) *node {
-	if np.index != nil {
-		return np.index[name]
+	if np.below == nil {
+		return nil
 	}
-	for k := np.first; k != nil; k = k.next {
+	if np.below.index != nil {
+		return np.below.index[name]
+	}
+	for k := np.below.first; k != nil; k = k.next {
 		if k.name == name {
 			return k
 		}
@@ -229,11 +256,11 @@ func (t *Tree) Names(id pcp.PMID) ([]string, error) {
 	if np == nil || id.IsDynamicRoot() {
 		return nil, pcp.ErrPMID
 	}
-	if np.same == nil {
+	if t.same[np] == nil {
 		return []string{np.fullName()}, nil
 	}
 	var nodes []*node
-	for ; np != nil; np = np.same {
+	for ; np != nil; np = t.same[np] {
 		nodes = append(nodes, np)
 	}
 	slices.SortStableFunc(nodes, func(a, b *node) int { return compare(b, a) })
@@ -256,7 +283,7 @@ func compare(a, b *node) int {
 	for a.parent != b.parent {
 		a, b = a.parent, b.parent
 	}
-	return a.pos - b.pos
+	return cmp.Compare(a.pos, b.pos)
 }
 
 func (np *node) depth() int {
@@ -276,14 +303,14 @@ func (t *Tree) Children(name string) ([]Child, error) {
 	if rest != "" {
 		return nil, pcp.ErrName
 	}
-	if np.nchild == 0 {
+	if np.first() == nil {
 		return nil, nil
 	}
-	children := make([]Child, 0, np.nchild)
-	for k := np.first; k != nil; k = k.next {
-		children = append(children, Child{Name: k.name, Leaf: k.id != pcp.PMIDNull && !k.id.IsDynamicRoot()})
+	list := make([]Child, 0, np.below.n)
+	for k := np.first(); k != nil; k = k.next {
+		list = append(list, Child{Name: k.name, Leaf: k.id != pcp.PMIDNull && !k.id.IsDynamicRoot()})
 	}
-	return children, nil
+	return list, nil
 }
 
 // DynamicRoot reports whether name is or is below a dynamic root, and its domain.
@@ -321,7 +348,7 @@ func (np *node) walk(path []byte, yield func(string, pcp.PMID) bool) bool {
 	if len(path) > 0 {
 		path = append(path, '.')
 	}
-	for k := np.first; k != nil; k = k.next {
+	for k := np.first(); k != nil; k = k.next {
 		if !k.walk(append(path, k.name...), yield) {
 			return false
 		}
@@ -333,31 +360,61 @@ func (np *node) walk(path []byte, yield func(string, pcp.PMID) bool) bool {
 // PMID are kept once; with different PMIDs they are an error, and so is a leaf
 // in one tree that is an inner node in the other. On an error t is unchanged.
 func (t *Tree) Merge(other *Tree) error {
-	type leaf struct {
-		name string
-		id   pcp.PMID
-	}
-	var add []leaf
 	if t.n+other.n > maxNodes {
 		return fmt.Errorf("%d and %d nodes, more than %d together: %w", t.n, other.n, maxNodes, pcp.ErrPMNS)
 	}
-	for name, id := range other.All() {
-		np, rest := t.locate(name)
-		switch {
-		case rest == "" && np.id == id:
-			continue
-		case rest == "" && np.id == pcp.PMIDNull:
-			return fmt.Errorf("name %s is a metric in one name space, not in the other: %w", name, pcp.ErrPMNS)
-		case rest == "":
-			return fmt.Errorf("name %s is both %v and %v: %w", name, np.id, id, pcp.ErrPMNS)
-		case np.id != pcp.PMIDNull:
-			return fmt.Errorf("name %s runs through the metric %s: %w", name, np.fullName(), pcp.ErrPMNS)
-		}
-		add = append(add, leaf{name, id})
+	if err := clash(&t.root, &other.root); err != nil {
+		return err
 	}
-	for _, l := range add {
-		if err := t.add(l.name, l.id, false); err != nil {
-			return err
+	t.graft(&t.root, &other.root)
+	return nil
+}
+
+// clash returns the reason why the leaves below from cannot be merged with those below np.
+func clash(np, from *node) error {
+	for k := from.first(); k != nil; k = k.next {
+		c, leaf := np.child(k.name), k.leaf()
+		switch {
+		case c == nil || leaf == nil || c.id == k.id && leaf == k:
+		case c.id == pcp.PMIDNull && leaf == k:
+			return fmt.Errorf("name %s is a metric in one name space, not in the other: %w", k.fullName(), pcp.ErrPMNS)
+		case leaf == k:
+			return fmt.Errorf("name %s is both %v and %v: %w", k.fullName(), c.id, k.id, pcp.ErrPMNS)
+		case c.id != pcp.PMIDNull:
+			return fmt.Errorf("name %s runs through the metric %s: %w", leaf.fullName(), c.fullName(), pcp.ErrPMNS)
+		default:
+			if err := clash(c, k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// graft adds the leaves below from that np does not have. It shares their names.
+func (t *Tree) graft(np, from *node) {
+	for k := from.first(); k != nil; k = k.next {
+		if k.leaf() == nil {
+			continue
+		}
+		c := np.child(k.name)
+		if c == nil {
+			if c = t.newChild(np, k.name, false); k.id != pcp.PMIDNull {
+				t.setID(c, k.id)
+			}
+		}
+		t.graft(c, k)
+	}
+}
+
+// leaf returns np if it is a leaf, else the first leaf below it, nil if there is none.
+func (np *node) leaf() *node {
+	if np.id != pcp.PMIDNull {
+		return np
+	}
+	for k := np.first(); k != nil; k = k.next {
+		if leaf := k.leaf(); leaf != nil {
+			return leaf
 		}
 	}
 	return nil

@@ -205,6 +205,25 @@ func TestPrepend(t *testing.T) {
 	}
 }
 
+// TestMergeShares pins that a merged tree has no names of its own: it allocates a node for each node, and few other things.
+func TestMergeShares(t *testing.T) {
+	other := New()
+	const leaves = 1000
+	for i := range leaves {
+		if err := other.Add(fmt.Sprintf("a.b%d", i), id(i/500, i%500+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := testing.AllocsPerRun(5, func() {
+		if err := New().Merge(other); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 1.5*leaves {
+		t.Errorf("%v allocations for %d leaves", n, leaves)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	tree, other := sampleTree(t), New()
 	other.Add("sample.bin", id(0, 6))
