@@ -66,6 +66,22 @@ func childNames(children []pmns.Child) []string {
 	return names
 }
 
+// ownNames finds the names of an agent that is not a DynamicNamer. Its tree is made when it is first needed: a collector that has
+// the agent's names in its own tree does not ask for them.
+type ownNames struct{ namer func() TreeNamer }
+
+func (n ownNames) LookupName(ctx context.Context, name string) (pcp.PMID, error) {
+	return n.namer().LookupName(ctx, name)
+}
+
+func (n ownNames) Names(ctx context.Context, id pcp.PMID) ([]string, error) {
+	return n.namer().Names(ctx, id)
+}
+
+func (n ownNames) Children(ctx context.Context, name string, traverse bool) ([]pmns.Child, error) {
+	return n.namer().Children(ctx, name, traverse)
+}
+
 // A TreeNamer is a [DynamicNamer] for the names of a tree. An agent whose names
 // change makes a new one for each change.
 type TreeNamer struct{ Tree *pmns.Tree }

@@ -68,7 +68,7 @@ func NewRunner(a Agent, o RunnerOptions) *Runner {
 	r.spacer, _ = a.(NameSpacer)
 	if r.namer, r.dynamic = a.(DynamicNamer); !r.dynamic {
 		// Names are found even if the name space has only a dynamic root for the agent.
-		r.namer = TreeNamer{cmp.Or(r.NameSpace(), pmns.New())}
+		r.namer = ownNames{sync.OnceValue(func() TreeNamer { return TreeNamer{cmp.Or(r.NameSpace(), pmns.New())} })}
 	}
 	r.refresher, _ = a.(Refresher)
 	r.preparer, _ = a.(Preparer)
