@@ -1,6 +1,7 @@
 package column
 
 import (
+	"bytes"
 	"slices"
 	"sort"
 
@@ -208,11 +209,14 @@ func (b *Block) SetError(col int, err pcp.Error) {
 	b.errs[col] = err
 }
 
-// maxKnown bounds how many strings a block remembers.
-const maxKnown = 4096
+// Bounds of the strings that a block remembers, besides those of its rows: their number, and the length of each.
+const (
+	maxKnown       = 4096
+	maxKnownLength = 128
+)
 
-// SetString sets a string. Returned strings do not change; a string that was set
-// before is found again and not allocated.
+// SetString sets a string. Returned strings do not change; a short string that was set
+// before and the present string of the row are not allocated again.
 func (b *Block) SetString(row, col int, s []byte) {
 	i := row*b.cols + col
 	for len(b.strs) < (row+1)*b.cols {
@@ -220,6 +224,10 @@ func (b *Block) SetString(row, col int, s []byte) {
 	}
 	b.cells[i] = Cell{0, true}
 	if b.strs[i] != nil && string(b.strs[i]) == string(s) {
+		return
+	}
+	if len(s) > maxKnownLength {
+		b.strs[i] = bytes.Clone(s)
 		return
 	}
 	kept, ok := b.known[string(s)]

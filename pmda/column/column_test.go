@@ -455,6 +455,28 @@ func TestSteadyState(t *testing.T) {
 	}
 }
 
+// TestLongStrings pins that a block does not keep the long strings that its rows had.
+func TestLongStrings(t *testing.T) {
+	b := NewBlocks([]Metric{{Name: "a", Type: pcp.TypeString}}, Layout{Cols: 1, InDom: &InDom{}})[0]
+	row := b.Add(1)
+	for i := range 3 {
+		for _, text := range []string{"short", strings.Repeat("x", maxKnownLength+i+1)} {
+			b.SetString(row, 0, []byte(text))
+			if got := string(b.String(row, 0)); got != text {
+				t.Errorf("%q was set, and is %q", text, got)
+			}
+		}
+	}
+	if len(b.known) != 1 {
+		t.Errorf("%d strings are remembered, want 1", len(b.known))
+	}
+	text := []byte(strings.Repeat("y", 2*maxKnownLength))
+	b.SetString(row, 0, text)
+	if n := testing.AllocsPerRun(10, func() { b.SetString(row, 0, text) }); n > 0 {
+		t.Errorf("%v allocations for a string that is there", n)
+	}
+}
+
 // wide returns an agent with as many rows, in each a number and a string.
 func wide(t testing.TB, rows int) (*Agent, []pcp.PMID) {
 	m := []Metric{{Name: "a.n", Type: pcp.TypeU64}, {Name: "a.s", Item: 1, Col: 1, Type: pcp.TypeString}}
