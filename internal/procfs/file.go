@@ -12,6 +12,12 @@ import (
 // of processors, stay far below.
 const MaxSize = 64 << 20
 
+// Sizes of a buffer: what the first reading has, and after it, the room for a file to grow. Most files have a few dozen bytes.
+const (
+	firstSize = 4096
+	leastRoom = 256
+)
+
 // ErrTooLarge is the error of a file larger than MaxSize.
 var ErrTooLarge = errors.New("procfs: file too large")
 
@@ -69,11 +75,11 @@ func (f *File) Read() ([]byte, error) {
 				defer f.Close()
 			}
 		}
-		if f.buf == nil {
-			f.buf = make([]byte, 4096)
-		}
 	}
-	n := 0
+	n, first := 0, f.buf == nil
+	if first {
+		f.buf = make([]byte, firstSize)
+	}
 	for {
 		if n == len(f.buf) {
 			if most := f.most(); n >= most {
@@ -91,6 +97,10 @@ func (f *File) Read() ([]byte, error) {
 		}
 		n += m
 		if m == 0 || f.whole && n < len(f.buf) {
+			if first && n < firstSize/2 {
+				f.buf = append(make([]byte, 0, n+n/2+leastRoom), f.buf[:n]...)
+				f.buf = f.buf[:cap(f.buf)]
+			}
 			return f.buf[:n], nil
 		}
 	}

@@ -30,6 +30,11 @@ func TestFile(t *testing.T) {
 			t.Errorf("after Close: %q, %v", b, err)
 		}
 		f.Close()
+		small := NewFile(path)
+		if _, err := small.Read(); err != nil || len(small.buf) > 2*leastRoom {
+			t.Errorf("%v, and a buffer of %d bytes for a small file", err, len(small.buf))
+		}
+		small.Close()
 		os.Remove(path)
 	}
 	// A directory can be opened, but not read.
