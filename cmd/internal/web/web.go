@@ -6,11 +6,13 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -42,9 +44,33 @@ type Handler struct {
 	files  map[string]file
 }
 
+// A file is read from the program with each request, so that it is in memory only once.
 type file struct {
-	name, mime, etag string
-	data             []byte
+	name, mime string
+	etag       func() string
+	open       func() (io.ReadSeeker, error)
+}
+
+// embedded opens a file of the bundle.
+func embedded(name string) (io.ReadSeeker, error) {
+	f, err := dist.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return f.(io.ReadSeeker), nil // documented for files of an embed.FS
+}
+
+// etag returns the validator of a content, "" if it cannot be read.
+func etag(open func() (io.ReadSeeker, error)) string {
+	sum := sha256.New()
+	f, err := open()
+	if err == nil {
+		_, err = io.Copy(sum, f)
+	}
+	if err != nil {
+		return ""
+	}
+	return `"` + hex.EncodeToString(sum.Sum(nil)[:12]) + `"`
 }
 
 // New returns a Handler for the page.
@@ -58,16 +84,17 @@ func New(cfg Config) (*Handler, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		data, err := dist.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
 		base := path.Base(name)
+		open := func() (io.ReadSeeker, error) { return embedded(name) }
 		if base == index && cfg.Past {
+			data, err := dist.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
 			data = bytes.Replace(data, []byte("<html "), []byte("<html data-past "), 1)
+			open = func() (io.ReadSeeker, error) { return bytes.NewReader(data), nil }
 		}
-		sum := sha256.Sum256(data)
-		h.files[base] = file{name: base, mime: typeOf(base), etag: `"` + hex.EncodeToString(sum[:12]) + `"`, data: data}
+		h.files[base] = file{name: base, mime: typeOf(base), etag: sync.OnceValue(func() string { return etag(open) }), open: open}
 	}
 	return h, nil
 }
@@ -117,12 +144,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Allow", "GET, HEAD")
 		http.Error(w, "the page is only read", http.StatusMethodNotAllowed)
 	default:
+		content, err := f.open()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
 		header.Set("Content-Type", f.mime)
-		header.Set("ETag", f.etag)
+		header.Set("ETag", f.etag())
 		header.Set("Cache-Control", "no-cache") // revalidate each time; the answer is mostly 304
 		if r.URL.Query().Has("token") {
 			header.Set("Cache-Control", "no-store") // a cache would store the address
 		}
-		http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(f.data))
+		http.ServeContent(w, r, f.name, time.Time{}, content)
 	}
 }

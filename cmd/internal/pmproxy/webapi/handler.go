@@ -20,7 +20,7 @@ type Handler struct {
 	cfg     Config
 	owned   atomic.Int64 // contexts with their own connection
 	buffers buffers
-	api     []byte // result of openAPI
+	api     func() []byte // openAPI, made for the first request
 	streams *streams
 
 	mu       sync.RWMutex
@@ -41,7 +41,7 @@ func New(cfg Config) (*Handler, error) {
 		cfg: cfg.withDefaults(), contexts: make(map[uint32]*webContext), peers: make(map[string]int), sources: make(map[string]*source),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	h.api = openAPI()
+	h.api = sync.OnceValue(openAPI)
 	h.streams = newStreams()
 	go h.tidy()
 	return h, nil
@@ -144,7 +144,7 @@ var jsonType = []string{rest.TypeJSON}
 // ServeHTTP answers a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.URL.Path == "/pmapi/openapi.json" && (req.Method == http.MethodGet || req.Method == http.MethodHead) {
-		rest.Send(w, http.StatusOK, rest.TypeJSON, h.api)
+		rest.Send(w, http.StatusOK, rest.TypeJSON, h.api())
 		return
 	}
 	e, context, hasContext, old := find(req.URL.Path)

@@ -27,7 +27,7 @@ import (
 // cases evaluates the queries of the tests. A case that reads samples that archives cannot have is left out: it gets the result of
 // Prometheus' own storage.
 type cases struct {
-	*promql.Engine
+	promql.QueryEngine
 	exprs   []string // of all cases, in order
 	current int      // the current case
 	left    []string // the reason why each case is left out, "" if it is not
@@ -50,7 +50,7 @@ func (c *cases) NewInstantQuery(ctx context.Context, data storage.Queryable, opt
 	c.begin(expr)
 	c.last, c.at = expr, at
 	return c.query(data, expr, func(data storage.Queryable) (promql.Query, error) {
-		return c.Engine.NewInstantQuery(ctx, data, opts, expr, at)
+		return c.QueryEngine.NewInstantQuery(ctx, data, opts, expr, at)
 	}, "query", url.Values{"query": {expr}, "time": {stampText(at)}})
 }
 
@@ -61,7 +61,7 @@ func (c *cases) NewRangeQuery(ctx context.Context, data storage.Queryable, opts 
 		c.begin(expr)
 	}
 	return c.query(data, expr, func(data storage.Queryable) (promql.Query, error) {
-		return c.Engine.NewRangeQuery(ctx, data, opts, expr, start, end, step)
+		return c.QueryEngine.NewRangeQuery(ctx, data, opts, expr, start, end, step)
 	}, "query_range", url.Values{
 		"query": {expr}, "start": {stampText(start)}, "end": {stampText(end)}, "step": {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)},
 	})

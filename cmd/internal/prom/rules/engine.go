@@ -49,7 +49,7 @@ type Evaluation struct {
 // An Engine evaluates rules. It is safe for concurrent use.
 type Engine struct {
 	cfg      Config
-	engine   *promql.Engine
+	engine   *store.Engine
 	recorded *store.Memory
 	data     storage.Queryable
 

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
@@ -45,20 +47,38 @@ func (c EngineConfig) WithDefaults() EngineConfig {
 	return c
 }
 
+// An Engine is an engine of Prometheus, which is made for the first query: the summaries of its own metrics take 350 kB. It is safe
+// for concurrent use.
+type Engine struct {
+	get func() *promql.Engine
+}
+
 // NewEngine returns an engine of Prometheus.
-func NewEngine(cfg EngineConfig) *promql.Engine {
+func NewEngine(cfg EngineConfig) *Engine {
 	cfg = cfg.WithDefaults()
-	return promql.NewEngine(promql.EngineOpts{
-		Logger:                   slog.New(slog.DiscardHandler),
-		MaxSamples:               cfg.MaxSamples,
-		Timeout:                  cfg.Timeout,
-		LookbackDelta:            cfg.Lookback,
-		ActiveQueryTracker:       tracker(make(chan struct{}, cfg.Concurrent)),
-		NoStepSubqueryIntervalFn: func(int64) int64 { return SubqueryStep.Milliseconds() },
-		EnableAtModifier:         true,
-		EnableNegativeOffset:     true,
-		Parser:                   NewParser(),
-	})
+	return &Engine{sync.OnceValue(func() *promql.Engine {
+		return promql.NewEngine(promql.EngineOpts{
+			Logger:                   slog.New(slog.DiscardHandler),
+			MaxSamples:               cfg.MaxSamples,
+			Timeout:                  cfg.Timeout,
+			LookbackDelta:            cfg.Lookback,
+			ActiveQueryTracker:       tracker(make(chan struct{}, cfg.Concurrent)),
+			NoStepSubqueryIntervalFn: func(int64) int64 { return SubqueryStep.Milliseconds() },
+			EnableAtModifier:         true,
+			EnableNegativeOffset:     true,
+			Parser:                   NewParser(),
+		})
+	})}
+}
+
+// NewInstantQuery implements [promql.QueryEngine].
+func (e *Engine) NewInstantQuery(ctx context.Context, q storage.Queryable, opts promql.QueryOpts, expr string, at time.Time) (promql.Query, error) {
+	return e.get().NewInstantQuery(ctx, q, opts, expr, at)
+}
+
+// NewRangeQuery implements [promql.QueryEngine].
+func (e *Engine) NewRangeQuery(ctx context.Context, q storage.Queryable, opts promql.QueryOpts, expr string, start, end time.Time, step time.Duration) (promql.Query, error) {
+	return e.get().NewRangeQuery(ctx, q, opts, expr, start, end, step)
 }
 
 // NewParser returns the parser of the engine, with the functions that a Prometheus without feature flags has.

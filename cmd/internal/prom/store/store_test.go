@@ -522,3 +522,10 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// TestEngineIsLazy pins that an engine that answers no query has no metrics of its own.
+func TestEngineIsLazy(t *testing.T) {
+	if n := testing.AllocsPerRun(10, func() { store.NewEngine(store.EngineConfig{}) }); n > 10 {
+		t.Errorf("%v allocations", n)
+	}
+}
