@@ -76,7 +76,7 @@ func foreignNames() map[string]foreignName {
 		"start": {use: "pcp up"}, "run": {use: "pcp up"}, "collect": {use: "pcp up"}, "serve": {use: "pcp up"}, "collector": {use: "pcp up"},
 		"down": {use: "ctrl-C in the terminal of pcp up"}, "stop": {use: "ctrl-C in the terminal of pcp up"},
 		"status": {use: "pcp agent list"}, "agents": {use: "pcp agent list"},
-		"repair": {use: "pcp archive repair"}, "convert": {use: "pcp archive convert"}, "check": {use: "pcp archive verify"},
+		"repair": {use: "pcp archive repair"}, "convert": {use: "pcp archive convert"},
 		"archives": {use: "pcp archive ls"}, "csv": {use: "pcp import csv"},
 		"merge": {use: "pcp logextract"}, "extract": {use: "pcp logextract"}, "reduce": {use: "pcp logreduce"},
 		"average": {use: "pcp logsummary"}, "compare": {use: "pcp diff"},
