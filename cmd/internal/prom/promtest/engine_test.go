@@ -110,7 +110,7 @@ func (q done) Exec(context.Context) *promql.Result { return q.res }
 
 // ask makes a query through HTTP, and compares it with the result of the engine.
 func (d *disk) ask(c *cases, path string, params url.Values, expr string, want *promql.Result) (parser.Value, error) {
-	h := api.New(api.Config{Store: d, Queries: c.Engine})
+	h := api.New(api.Config{Store: d, Queries: c.QueryEngine})
 	r := httptest.NewRequest(http.MethodPost, "/api/v1/"+path, strings.NewReader(params.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := httptest.NewRecorder()

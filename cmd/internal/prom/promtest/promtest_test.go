@@ -351,8 +351,8 @@ func TestPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &cases{
-		Engine: promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery),
-		exprs:  exprs, current: -1, left: make([]string, len(exprs)),
+		QueryEngine: promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery),
+		exprs:       exprs, current: -1, left: make([]string, len(exprs)),
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
