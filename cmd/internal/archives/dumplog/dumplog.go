@@ -366,6 +366,9 @@ func (d *dumper) meant(name string, err error) string {
 
 // metricsUnder returns the metric of a name, or those below it.
 func (d *dumper) metricsUnder(name string) ([]pcp.PMID, error) {
+	if name == "" { // not the root, as in C
+		return nil, pcp.ErrName
+	}
 	if d.tree != nil {
 		id, err := d.tree.Lookup(name)
 		if err == nil {

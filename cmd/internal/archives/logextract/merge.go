@@ -178,10 +178,13 @@ func (x *extractor) pick(s *scanner, r *record) bool {
 	s.parts, s.metrics, s.picks = s.parts[:0], s.metrics[:0], s.picks[:0]
 	whole := true
 	// As in version 6 of the C tool, the previously examined set, at first the last
-	// one, decides whether instances are picked.
+	// one, decides whether instances are picked. In version 7 it is the set itself.
 	stale := numval(&r.Sets[len(r.Sets)-1])
 	for i := range r.Sets {
 		set, m := &r.Sets[i], r.metrics[i]
+		if x.env.Seven() {
+			stale = numval(set)
+		}
 		if m.skip || x.sel != nil && m.want == nil {
 			whole = false
 			continue
@@ -319,6 +322,11 @@ func (x *extractor) skipDay() error {
 // writeRecord writes a record and the metadata that it needs.
 func (x *extractor) writeRecord(in *input) error {
 	r := &in.rec
+	if x.env.Seven() {
+		if left, err := x.cull(in, r); err != nil || !left {
+			return err
+		}
+	}
 	if !x.started {
 		if err := x.out.SetStart(r.Time); err != nil {
 			return x.writeFailed("__pmLogPutResult: log data", err)

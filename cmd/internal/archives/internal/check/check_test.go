@@ -228,6 +228,18 @@ func TestSeven(t *testing.T) {
 			t.Errorf("found the domain of a derived metric:\n%s", &got)
 		}
 	}
+	meta, err := os.ReadFile(base + ".meta")
+	must(err)
+	meta[7] = 1 // the version
+	must(os.WriteFile(base+".meta", meta, 0o666))
+	for seven, want := range map[bool]string{false: "start pass0 ... ", true: "start pass0 ... \n"} {
+		var got strings.Builder
+		c := Checker{Path: base, Seven: seven, Verbose: 1, Trace: &got, Found: func(f Finding) { got.WriteString(f.Message) }}
+		c.Run()
+		if want = "a.meta: " + want + base + ".meta: bad label version: 1 not 2 or 3 as expected\n"; !strings.Contains(got.String(), want) {
+			t.Errorf("seven %t: no %q in\n%s", seven, want, &got)
+		}
+	}
 }
 
 // TestFull checks that with Full the check continues after a damaged file, and that

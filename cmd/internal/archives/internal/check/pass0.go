@@ -360,8 +360,11 @@ func (f *fileCheck) metaType(b []byte) {
 	}
 }
 
-// odd reports an error of a label, on the line that -v left open.
+// odd reports an error of a label. Until PCP 7 it is on the line that -v left open.
 func (f *fileCheck) odd(off int64, text string) {
+	if f.c.Seven {
+		f.c.endLine()
+	}
 	f.c.report(Finding{Severity: Error, File: f.path, Offset: off, Text: text, Message: f.path + ": " + text + "\n"})
 }
 

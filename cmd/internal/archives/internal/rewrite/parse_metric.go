@@ -8,8 +8,16 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
+// nameTerm returns the term for the name of a metric in messages.
+func (p *parser) nameTerm() string {
+	if p.cfg.Seven {
+		return "<metric_name>"
+	}
+	return "metric name"
+}
+
 func (p *parser) metricRule() {
-	id := p.pmidOrName(p.want("Expecting metric name or <domain>.<cluster>.<item> or <domain>.<cluster>.* or <domain>.*.* in metric rule",
+	id := p.pmidOrName(p.want("Expecting "+p.nameTerm()+" or <domain>.<cluster>.<item> or <domain>.<cluster>.* or <domain>.*.* in metric rule",
 		tokGName, tokPMIDInt, tokPMIDStar))
 	m := metricClauses{parser: p}
 	switch star := p.starMetric; {
@@ -115,7 +123,7 @@ func semText(s pcp.Sem) string {
 
 func (m *metricClauses) nameClause() {
 	m.need(tokAssign)
-	name := m.want("Expecting metric name in iname clause", tokGName).text
+	name := m.want("Expecting "+m.nameTerm()+" in iname clause", tokGName).text
 	// The word after it is already read; messages about the name do not show it.
 	line := m.line
 	again := m.is(tokDupOK)

@@ -19,7 +19,7 @@ func (r *Rules) AppendSummary(b []byte) []byte {
 		b = s.appendSummary(b)
 	}
 	for s := range fromLast(r.metrics) {
-		b = s.appendSummary(b)
+		b = s.appendSummary(b, r)
 	}
 	for s := range fromLast(r.texts) {
 		b = s.appendSummary(b)
@@ -129,9 +129,20 @@ func (s *indomSpec) appendSummary(b []byte) []byte {
 	return b
 }
 
-func (s *metricSpec) appendSummary(b []byte) []byte {
+func (s *metricSpec) appendSummary(b []byte, r *Rules) []byte {
 	if s.flags != 0 || s.insts != nil {
-		b = fmt.Appendf(b, "\nMetric: %s (%s)\n", s.name, s.old.PMID)
+		if names := r.meta.Names(s.old.PMID); r.cfg.Seven && len(names) > 1 { // from the last one
+			b = fmt.Appendf(b, "\nMetrics: %s [", names[len(names)-1])
+			for i := len(names) - 2; i >= 0; i-- {
+				b = append(b, names[i]...)
+				if i > 0 {
+					b = append(b, ' ')
+				}
+			}
+			b = fmt.Appendf(b, "] (%s)\n", s.old.PMID)
+		} else {
+			b = fmt.Appendf(b, "\nMetric: %s (%s)\n", s.name, s.old.PMID)
+		}
 	}
 	if s.flags&metricPMID != 0 {
 		b = fmt.Appendf(b, "pmID:\t\t%s -> %s\n", s.old.PMID, s.new.PMID)
