@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp/internal/agent/service"
+	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/internal/testing/servicetest"
 )
 
@@ -90,6 +91,10 @@ func TestServer(t *testing.T) {
 		n, _ := strconv.Atoi(s)
 		return n
 	}
+	await.Until(t, "all workers have started", func() bool {
+		p := page()
+		return number(p["BusyWorkers"])+number(p["IdleWorkers"]) == 25
+	})
 	before := page()
 	v := servicetest.Read(t, a)
 	after := page()
