@@ -49,8 +49,8 @@ func New(cfg Config) (*column.Agent, error) {
 	file := func(name string) *procfs.File {
 		return procfs.NewFile(filepath.Join(dir, name)).In(&procfs.Pool{Max: 1, Size: maxFile})
 	}
-	debug := &column.Source{Name: dir + "/DebugData", File: file("DebugData"), Parse: r.debug, Blocks: r.blocks[:blockAll]}
-	stats := &column.Source{Name: dir + "/Stats", File: file("Stats"), Parse: r.stats, Blocks: r.blocks[blockAll:], After: []*column.Source{debug}}
+	debug := &column.Source{Name: Directory + "/DebugData", File: file("DebugData"), Parse: r.debug, Blocks: r.blocks[:blockAll]}
+	stats := &column.Source{Name: Directory + "/Stats", File: file("Stats"), Parse: r.stats, Blocks: r.blocks[blockAll:], After: []*column.Source{debug}}
 	return column.New(column.Config{Name: "cifs", Domain: cmp.Or(cfg.Domain, Domain), Log: cfg.Log},
 		column.Family{Name: "cifs", Metrics: r.table, Sources: []*column.Source{debug, stats}})
 }

@@ -56,13 +56,13 @@ func New(cfg Config) (*column.Agent, error) {
 		column.Layout{InDom: ports},
 		column.Layout{InDom: fields, Lists: true},
 	)
-	list := &column.Source{Name: r.dir + "/ADAPTER/ports", Read: r.readPorts, Blocks: r.blocks[blockPorts : blockPorts+1]}
+	list := &column.Source{Name: class + "/ADAPTER/ports", Read: r.readPorts, Blocks: r.blocks[blockPorts : blockPorts+1]}
 	return column.New(column.Config{Name: "infiniband", Domain: cmp.Or(cfg.Domain, Domain), Log: cfg.Log}, column.Family{
 		Name: "infiniband", Metrics: table, Sources: []*column.Source{
-			{Name: r.dir, Read: r.readAdapters, Blocks: r.blocks[blockAdapters : blockAdapters+1]},
+			{Name: class, Read: r.readAdapters, Blocks: r.blocks[blockAdapters : blockAdapters+1]},
 			list,
-			{Name: r.dir + "/ADAPTER/ports/NUMBER/counters", After: []*column.Source{list}, Row: r.counters, Blocks: r.blocks[blockCounters : blockCounters+1]},
-			{Name: r.dir + "/ADAPTER/ports/NUMBER", After: []*column.Source{list}, Row: r.messages, Blocks: r.blocks[blockMessages : blockMessages+1]},
+			{Name: class + "/ADAPTER/ports/NUMBER/counters", After: []*column.Source{list}, Row: r.counters, Blocks: r.blocks[blockCounters : blockCounters+1]},
+			{Name: class + "/ADAPTER/ports/NUMBER", After: []*column.Source{list}, Row: r.messages, Blocks: r.blocks[blockMessages : blockMessages+1]},
 			{Name: "management datagrams", Read: func() error { return nil }, Blocks: r.blocks[blockFields:]},
 		},
 	})

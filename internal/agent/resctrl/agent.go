@@ -75,7 +75,7 @@ func New(cfg Config) (*column.Agent, error) {
 	blocks := column.NewBlocks(table, column.Layout{Cols: numCols, InDom: indom, Lists: true})
 	r.block = blocks[0]
 	return column.New(column.Config{Name: "resctrl", Domain: cmp.Or(cfg.Domain, Domain), Log: cfg.Log}, column.Family{
-		Name: "resctrl", Metrics: table, Sources: []*column.Source{{Name: r.dir, Read: r.read, Blocks: blocks}},
+		Name: "resctrl", Metrics: table, Sources: []*column.Source{{Name: "/" + mountPoint, Read: r.read, Blocks: blocks}},
 	})
 }
 

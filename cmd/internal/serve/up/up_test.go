@@ -272,7 +272,7 @@ func TestUp(t *testing.T) {
 		t.Fatalf("no address in\n%s", text)
 	}
 	for _, want := range []string{
-		"agents   pmcd, proc, xfs, sample, linux, ", "simple", "socket   " + socket, "log      " + state + "/pmcd.log", "info -f kernel.all.load",
+		"agents   pmcd, proc, xfs, sample, ", " linux, ", "simple", "socket   " + socket, "log      " + state + "/pmcd.log", "info -f kernel.all.load",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the screen does not have %q:\n%s", want, text)

@@ -111,7 +111,7 @@ func TestTake(t *testing.T) {
 		b, err := p.Take(ctx, testEnv(map[string]string{"PATH": dir}))
 		return string(b), err
 	}
-	const before = "Target.createTarget Target.attachToTarget Emulation.setDeviceMetricsOverride Emulation.setEmulatedMedia Page.navigate " +
+	const before = "Target.createTarget Target.attachToTarget Emulation.setDeviceMetricsOverride Emulation.setEmulatedMedia Emulation.setFocusEmulationEnabled Page.navigate " +
 		"Runtime.evaluate Runtime.evaluate Runtime.evaluate "
 	page := Picture{Address: "http://127.0.0.1:1/", Width: 640, Format: "png", Ready: "window.ready"}
 	want := "a session 16384 png " + before + "Runtime.evaluate Emulation.setDeviceMetricsOverride Runtime.evaluate Page.captureScreenshot"
