@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/internal/timecontrol"
 )
 
@@ -240,11 +242,60 @@ func TestWindow(t *testing.T) {
 	if n, _ := ask("POST", "/do", strings.Repeat(" ", maxBody+1), w.token); n != 400 {
 		t.Errorf("a long command: %d", n)
 	}
-	// A reloaded page comes back; a closed one ends the control.
+	// A reloaded page comes back.
+	w.mu.Lock()
+	if w.closed != nil {
+		t.Error("the control would end although no page went away")
+	}
+	w.mu.Unlock()
 	ask("POST", "/closed", "", w.token)
 	state("")
+	w.mu.Lock()
 	if w.closed != nil {
 		t.Error("the control would end although the page came back")
+	}
+	w.mu.Unlock()
+	// So it does if the message about the first page comes later than the request of the second one. The control ends when that
+	// one ends its request, without a message.
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		known := st
+		for ctx.Err() == nil {
+			r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/state?after="+strconv.Itoa(known.N), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Header.Set("Authorization", "Bearer "+w.token)
+			if resp, err := http.DefaultClient.Do(r); err == nil {
+				json.NewDecoder(resp.Body).Decode(&known)
+				resp.Body.Close()
+			}
+		}
+	}()
+	locked := func(f func() bool) func() bool {
+		return func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return f()
+		}
+	}
+	await.Until(t, "the second page waits", locked(func() bool { return w.waiting == 1 }))
+	ask("POST", "/closed", "", w.token)
+	await.Until(t, "the message has been weighed", locked(func() bool { return w.closed == nil }))
+	select {
+	case <-ended:
+		t.Fatal("the control ends although a page is there")
+	default:
+	}
+	leave()
+	<-left
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("the control does not end when the page has gone")
 	}
 	ask("POST", "/closed", "", w.token)
 	select {

@@ -54,10 +54,11 @@ type window struct {
 	tick   time.Duration      // the shortest time between two answers about the state
 	quit   func()
 
-	mu     sync.Mutex
-	seen   bool // a page has asked for the state
-	closed *time.Timer
-	opened chan struct{} // closed with seen
+	mu      sync.Mutex
+	seen    bool // a page has asked for the state
+	waiting int  // requests for the state under way
+	closed  *time.Timer
+	opened  chan struct{} // closed with seen
 }
 
 func newWindow(c *controller, first timecontrol.Source, quit func()) *window {
@@ -179,7 +180,9 @@ func (w *window) state(rw http.ResponseWriter, r *http.Request) {
 		w.closed.Stop()
 		w.closed = nil
 	}
+	w.waiting++
 	w.mu.Unlock()
+	defer w.answered(r)
 	after, err := strconv.Atoi(r.FormValue("after"))
 	if err != nil {
 		after = -1
@@ -258,12 +261,37 @@ func (w *window) do(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// answered ends a request for the state. A page that ends its last request goes away: its message about that may have
+// come before the request.
+func (w *window) answered(r *http.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting--
+	if w.waiting == 0 && r.Context().Err() != nil {
+		w.leave()
+	}
+}
+
 // gone is called when the page goes away: its window was closed, or it will be loaded again.
 func (w *window) gone(rw http.ResponseWriter, _ *http.Request) {
 	rw.WriteHeader(http.StatusNoContent)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed == nil {
-		w.closed = time.AfterFunc(reloading, w.quit)
+	w.leave()
+}
+
+// leave ends the control, unless a page asks for the state then or before.
+func (w *window) leave() {
+	if w.closed != nil {
+		return
 	}
+	w.closed = time.AfterFunc(reloading, func() {
+		w.mu.Lock()
+		here := w.waiting > 0
+		w.closed = nil
+		w.mu.Unlock()
+		if !here {
+			w.quit()
+		}
+	})
 }
