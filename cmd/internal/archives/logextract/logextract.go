@@ -125,6 +125,7 @@ var (
 type extractor struct {
 	flags
 	env      *cli.Env
+	seven    bool // as PCP 7
 	opts     *cli.Options
 	inputs   []*input
 	sel      *selection // nil: all metrics
@@ -142,7 +143,7 @@ type extractor struct {
 }
 
 func run(_ context.Context, env *cli.Env) int {
-	x := &extractor{flags: flags{samples: -1}, env: env}
+	x := &extractor{flags: flags{samples: -1}, env: env, seven: env.Seven()}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: x.own, AndOr: true})
 	x.opts = o
 	if x.daily && (o.Start == nil || o.Finish == nil) {

@@ -91,7 +91,7 @@ func (x *extractor) merge() error {
 		return errAbandon
 	}
 	var err error
-	if !x.env.Seven() || x.indexed != x.current { // PCP 7 has one entry for a time
+	if !x.seven || x.indexed != x.current { // PCP 7 has one entry for a time
 		_, data, meta := x.out.Position()
 		err = x.out.IndexAt(x.current, meta, min(x.oldData, data))
 	}
@@ -182,7 +182,7 @@ func (x *extractor) pick(s *scanner, r *record) bool {
 	stale := numval(&r.Sets[len(r.Sets)-1])
 	for i := range r.Sets {
 		set, m := &r.Sets[i], r.metrics[i]
-		if x.env.Seven() {
+		if x.seven {
 			stale = numval(set)
 		}
 		if m.skip || x.sel != nil && m.want == nil {
@@ -322,7 +322,7 @@ func (x *extractor) skipDay() error {
 // writeRecord writes a record and the metadata that it needs.
 func (x *extractor) writeRecord(in *input) error {
 	r := &in.rec
-	if x.env.Seven() {
+	if x.seven {
 		if left, err := x.cull(in, r); err != nil || !left {
 			return err
 		}

@@ -144,9 +144,8 @@ func (x *extractor) newLabel() (archive.Label, error) {
 // second late to miss nothing. That of PCP 7 counts in nanoseconds, and ends in time.
 func (x *extractor) setWindow() error {
 	o := x.opts
-	seven := x.env.Seven()
 	micro := func(t pcp.Timestamp) pcp.Timestamp {
-		if !seven {
+		if !x.seven {
 			t.Nsec -= t.Nsec % 1000
 		}
 		return t
@@ -163,7 +162,7 @@ func (x *extractor) setWindow() error {
 	}
 	if o.Finish != nil {
 		x.bounded, x.winEnd = true, micro(w.Finish)
-		if !seven {
+		if !x.seven {
 			x.winEnd.Sec++
 		}
 	}
