@@ -22,7 +22,7 @@ func physicalStates() []string {
 	return []string{"No change", "Sleep", "Polling", "Disabled", "Port Configuration Training", "Link Up", "Error Recovery", "PHY Test"}
 }
 
-// stateName returns the name of a state, whose file has the number, a colon and the kernel's name; "" if there is no number.
+// stateName returns the name of a state. The file has its number and the kernel's name, as in "4: ACTIVE". Without a number the name is "".
 func stateName(text string, names []string) string {
 	digits, _, _ := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(digits, 10, 32)

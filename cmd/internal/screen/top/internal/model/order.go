@@ -175,11 +175,11 @@ func (sel *Selection) compare(list []Process) func(a, b int32) int {
 		n := 0
 		switch sel.By {
 		case ByCPU:
-			n = number(a.CPU, b.CPU)
+			n = cmp.Compare(a.CPU, b.CPU)
 		case ByMemory:
-			n = number(a.RSS, b.RSS)
+			n = cmp.Compare(a.RSS, b.RSS)
 		case ByTime:
-			n = number(a.Time, b.Time)
+			n = cmp.Compare(a.Time, b.Time)
 		case ByPID:
 			n = cmp.Compare(a.PID, b.PID)
 		case ByOwner:
@@ -191,50 +191,37 @@ func (sel *Selection) compare(list []Process) func(a, b int32) int {
 		case ByThreads:
 			n = cmp.Compare(a.Threads, b.Threads)
 		case BySize:
-			n = number(a.Size, b.Size)
+			n = cmp.Compare(a.Size, b.Size)
 		case ByRead:
-			n = number(a.Read, b.Read)
+			n = cmp.Compare(a.Read, b.Read)
 		case ByWritten:
-			n = number(a.Written, b.Written)
+			n = cmp.Compare(a.Written, b.Written)
 		case ByIn:
-			n = number(a.In, b.In)
+			n = cmp.Compare(a.In, b.In)
 		case ByOut:
-			n = number(a.Out, b.Out)
+			n = cmp.Compare(a.Out, b.Out)
 		case ByGPU:
-			n = number(a.GPU, b.GPU)
+			n = cmp.Compare(a.GPU, b.GPU)
 		case ByGPUMemory:
-			n = number(a.GPUMemory, b.GPUMemory)
+			n = cmp.Compare(a.GPUMemory, b.GPUMemory)
 		case ByStart:
-			n = number(a.Start, b.Start)
+			n = cmp.Compare(a.Start, b.Start)
 		case ByCGroup:
 			n = strings.Compare(a.CGroup, b.CGroup)
 		case ByCommand:
 			n = strings.Compare(a.Name, b.Name)
 		}
-		if n != 0 {
+		if n != 0 { // an unknown number is less than any other
 			return sign * n
 		}
 		switch sel.By {
 		case ByCPU, ByRead, ByWritten, ByIn, ByOut, ByGPU: // the idle ones
-			if n = number(b.RSS, a.RSS); n != 0 {
+			if n = cmp.Compare(b.RSS, a.RSS); n != 0 {
 				return n
 			}
 		}
 		return cmp.Compare(a.PID, b.PID)
 	}
-}
-
-// number compares two numbers; an unknown number is less than any other.
-func number(a, b float64) int {
-	switch an, bn := math.IsNaN(a), math.IsNaN(b); {
-	case an && bn:
-		return 0
-	case an:
-		return -1
-	case bn:
-		return 1
-	}
-	return cmp.Compare(a, b)
 }
 
 // stateRank sorts the states of processes that work or hold up others first.

@@ -48,26 +48,13 @@ type field struct {
 // compare compares two rows by a field, so that the largest numbers and the first texts are first.
 func (f *field) compare(a, b int) int {
 	if f.number != nil {
-		return number(f.number(b), f.number(a))
+		return cmp.Compare(f.number(b), f.number(a)) // an unknown number is less than any other
 	}
 	return strings.Compare(f.text(a), f.text(b))
 }
 
 // sorts reports whether rows can be sorted by the field.
 func (f *field) sorts() bool { return f.number != nil || f.text != nil }
-
-// number compares two numbers; an unknown number is less than any other.
-func number(a, b float64) int {
-	switch an, bn := math.IsNaN(a), math.IsNaN(b); {
-	case an && bn:
-		return 0
-	case an:
-		return -1
-	case bn:
-		return 1
-	}
-	return cmp.Compare(a, b)
-}
 
 // A table draws rows of fields below a heading, with a cursor.
 type table struct {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -88,9 +87,6 @@ func fakeBrowser(kind string) {
 }
 
 func TestTake(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("SKIPPED: the browsers of Linux")
-	}
 	test, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
