@@ -86,7 +86,7 @@ func start(t *testing.T, vars map[string]string, args ...string) (address string
 // get asks for a path of the page's server, with the token or without.
 func get(t *testing.T, address, path string, known bool) (int, string) {
 	t.Helper()
-	u, err := url.Parse(address)
+	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,7 @@
 package chart
 
 import (
-	"io"
 	"maps"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,30 +9,6 @@ import (
 	"strings"
 	"testing"
 )
-
-// ask requests a path of the page at an address.
-func ask(t *testing.T, address, path string) (int, string) {
-	t.Helper()
-	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+u.Host+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+u.Query().Get("token"))
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
-}
 
 // TestHosts serves the hosts of -H beside that of -h, and no others.
 func TestHosts(t *testing.T) {
@@ -47,7 +21,7 @@ func TestHosts(t *testing.T) {
 	address, stop := start(t, map[string]string{"HOME": home}, "-h", "unix:"+socket, "-H", file, "--no-open", "test.a")
 	defer stop()
 	for host, want := range map[string]int{"unix:" + other: 200, "192.0.2.1": 400, "unix:" + other + "x": 400} {
-		if n, body := ask(t, address, "/pmapi/fetch?names=test.a&hostspec="+url.QueryEscape(host)); n != want {
+		if n, body := get(t, address, "/pmapi/fetch?names=test.a&hostspec="+url.QueryEscape(host), true); n != want {
 			t.Errorf("%s: %d %s", host, n, body)
 		}
 	}
@@ -58,11 +32,11 @@ func TestLocal(t *testing.T) {
 	address, stop := start(t, map[string]string{"HOME": t.TempDir()}, "-L", "-K", "clear", "-K", "add,30,/none/pmda_sample.so,sample_init", "--no-open", "sampledso.long.one")
 	defer stop()
 	for range 2 {
-		if n, body := ask(t, address, "/pmapi/fetch?names=sampledso.long.one"); n != 200 || !strings.Contains(body, `"value":1}`) {
+		if n, body := get(t, address, "/pmapi/fetch?names=sampledso.long.one", true); n != 200 || !strings.Contains(body, `"value":1}`) {
 			t.Errorf("%d %s", n, body)
 		}
 	}
-	if n, body := ask(t, address, "/recordings"); n != 200 || !strings.Contains(body, `"recordings":[]`) {
+	if n, body := get(t, address, "/recordings", true); n != 200 || !strings.Contains(body, `"recordings":[]`) {
 		t.Errorf("%d %s", n, body)
 	}
 }
