@@ -126,6 +126,7 @@ func (p *reporter) tryAny(r *runner, tests []test) ([]outcome, error) {
 	for i := range any {
 		any[i].tools = nil
 		any[i].alone = slices.ContainsFunc(listed, func(t test) bool { return t.alone && t.String() == any[i].String() })
+		any[i].noon = slices.ContainsFunc(listed, func(t test) bool { return t.noon && t.String() == any[i].String() })
 	}
 	all := p.run(r, any)
 	for i := range all {
@@ -229,8 +230,11 @@ func formatList(old string, list []test) string {
 	})
 	for _, t := range list {
 		fmt.Fprintf(&b, "%-5s %-8s %s", t.id, t.mode, strings.Join(t.tools, ","))
-		if t.alone {
+		switch {
+		case t.alone:
 			b.WriteString(" alone")
+		case t.noon:
+			b.WriteString(" noon")
 		}
 		b.WriteByte('\n')
 	}

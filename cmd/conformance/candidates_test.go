@@ -61,7 +61,7 @@ func TestCompareList(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := map[string]bool{"009:offline": true, "010:own": true, "002:offline": true}
-	now := []test{{"010", ownPMCD, []string{"pmval", "pmcd"}, false}, {"002", offline, []string{"pminfo"}, true}}
+	now := []test{{id: "010", mode: ownPMCD, tools: []string{"pmval", "pmcd"}}, {id: "002", mode: offline, tools: []string{"pminfo"}, alone: true}}
 	for _, update := range []bool{false, true} {
 		before, _ := os.ReadFile(path)
 		if err := compareList(path, now, tried, update); err != nil {

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +34,7 @@ type job struct {
 	PMCD     bool          // start a collector first
 	Logger   bool          // and pmlogger
 	Root     bool          // as root
+	Zone     string        // TZ of the test, "" for the machine's
 	Timeout  time.Duration // for the test
 	Log      string        // file for what Command prints, "" for standard output
 	Out      string        // file of our results
@@ -207,6 +209,14 @@ func (j *job) display() []string {
 	return nil
 }
 
+// zone returns the additional environment of tests with a time zone of their own.
+func (j *job) zone() []string {
+	if j.Zone == "" {
+		return nil
+	}
+	return []string{"TZ=" + j.Zone}
+}
+
 // run runs a shell command in the suite's directory, and reaps all orphans
 // meanwhile. After the timeout its status is -1.
 func (j *job) run(u *user.User, command string, out *os.File, timeout time.Duration) (int, error) {
@@ -220,7 +230,7 @@ func (j *job) run(u *user.User, command string, out *os.File, timeout time.Durat
 	unix.Umask(0o022)
 	p, err := os.StartProcess("/bin/sh", []string{"/bin/sh", "-c", command}, &os.ProcAttr{
 		Dir:   j.Layout.Suite,
-		Env:   append(environ(u.Username, j.Layout.Suite), j.display()...),
+		Env:   slices.Concat(environ(u.Username, j.Layout.Suite), j.display(), j.zone()),
 		Files: []*os.File{null, out, out},
 		Sys: &syscall.SysProcAttr{
 			Setsid:     true,

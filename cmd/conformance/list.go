@@ -31,6 +31,7 @@ type test struct {
 	mode  mode
 	tools []string // our commands that must have run, if listed
 	alone bool     // it must have the machine to itself
+	noon  bool     // it fails, with the real commands too, in the first hours of a day
 }
 
 func (t test) String() string { return t.id + ":" + string(t.mode) }
@@ -40,7 +41,7 @@ var testID = regexp.MustCompile(`^([0-9]{3,5}|[a-z][a-z-]+)$`)
 // added reports whether a test is our own: the suite does not have it, and it is next to the lists.
 func (t test) added() bool { return t.id[0] >= 'a' }
 
-// parseTest parses fields of a list: the test, its mode, the commands, and "alone".
+// parseTest parses fields of a list: the test, its mode, the commands, and "alone" or "noon".
 func parseTest(fields []string) (test, error) {
 	t := test{id: fields[0], mode: offline}
 	if !testID.MatchString(t.id) {
@@ -58,6 +59,8 @@ func parseTest(fields []string) (test, error) {
 	switch {
 	case len(fields) == 4 && fields[3] == "alone":
 		t.alone = true
+	case len(fields) == 4 && fields[3] == "noon":
+		t.noon = true
 	case len(fields) > 3:
 		return t, fmt.Errorf("test %s: %q is too much", t.id, fields[3])
 	}
@@ -65,7 +68,7 @@ func parseTest(fields []string) (test, error) {
 }
 
 // parseList reads lines of a test, its mode, commands separated by commas, and
-// "alone" where it must have the machine to itself; # begins a comment.
+// "alone" where it must have the machine to itself, or "noon" where it must run by day; # begins a comment.
 func parseList(r io.Reader) ([]test, error) {
 	var list []test
 	sc := bufio.NewScanner(r)

@@ -6,20 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseList(t *testing.T) {
-	list, err := parseList(strings.NewReader("# head\n\n002\n015  pmcd pmstore,pminfo # stores\n015 own pmcd alone\n"))
+	list, err := parseList(strings.NewReader("# head\n\n002\n015  pmcd pmstore,pminfo # stores\n015 own pmcd alone\n532 pmcd pmdate noon\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []test{{id: "002", mode: offline}, {id: "015", mode: pmcd, tools: []string{"pmstore", "pminfo"}}, {id: "015", mode: ownPMCD, tools: []string{"pmcd"}, alone: true}}
+	want := []test{{id: "002", mode: offline}, {id: "015", mode: pmcd, tools: []string{"pmstore", "pminfo"}}, {id: "015", mode: ownPMCD, tools: []string{"pmcd"}, alone: true}, {id: "532", mode: pmcd, tools: []string{"pmdate"}, noon: true}}
 	if !slices.EqualFunc(list, want, func(a, b test) bool {
-		return a.String() == b.String() && slices.Equal(a.tools, b.tools) && a.alone == b.alone
+		return a.String() == b.String() && slices.Equal(a.tools, b.tools) && a.alone == b.alone && a.noon == b.noon
 	}) {
 		t.Errorf("parseList = %v, want %v", list, want)
 	}
@@ -34,6 +36,17 @@ func TestParseList(t *testing.T) {
 	} {
 		if list, err := parseList(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("parseList(%q) = %v, %v, want an error with %q", text, list, err, want)
+		}
+	}
+}
+
+func TestNoonZone(t *testing.T) {
+	for hour := range 24 {
+		now := time.Date(2026, 11, 28, hour, 48, 0, 0, time.UTC)
+		date := exec.Command("date", "-d", now.Format(time.RFC3339), "+%H:%M %Z")
+		date.Env = []string{"TZ=" + noonZone(now)}
+		if out, err := date.CombinedOutput(); err != nil || string(out) != "12:48 DAY\n" {
+			t.Errorf("at %v: %s, %v", now, out, err)
 		}
 	}
 }

@@ -111,6 +111,9 @@ func (r *runner) run(t test) *result {
 	}
 	j := job{Layout: l, Test: t.id, PMCD: t.mode != offline, Timeout: r.limit}
 	j.Logger = j.PMCD && wantsLogger(r.suite, t)
+	if t.noon {
+		j.Zone = noonZone(time.Now())
+	}
 	if t.added() {
 		var err error
 		if j.Script, err = os.ReadFile(filepath.Join(dir, t.id)); err == nil {
@@ -137,6 +140,9 @@ func (r *runner) run(t test) *result {
 	}
 	return res
 }
+
+// noonZone returns a TZ in which it is between 12 and 13 o'clock.
+func noonZone(now time.Time) string { return fmt.Sprintf("DAY%+d", now.UTC().Hour()-12) }
 
 // sandbox does j in new namespaces.
 func sandbox(j *job) (*result, error) {
