@@ -34,11 +34,22 @@ gpu:                ## bin/pcp-gpu, which reads NVIDIA's cards; make install ins
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-test: oracle chromium containers chroot modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
+test: machine modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
 
-# CI runs up to two failed tests of a group once more, and lists them.
+# What the tests need on this machine, in turn, as package managers lock each other out.
+.PHONY: machine
+machine:
+	scripts/oracle
+	scripts/chromium
+	scripts/containers
+	scripts/chroot
+
+# CI runs up to two failed tests of a group once more, and lists them. Meanwhile the machine is made ready: lint
+# needs the processors, and that waits for servers.
 ci: export AGAIN := -again=2
-ci: lint cross test cover release-check ## what CI runs; with CI=true nothing may be left out
+ci: modules         ## what CI runs: lint, cross, test, cover, release-check; with CI=true nothing may be left out
+	$(MAKE) -j2 machine lint cross
+	$(MAKE) test cover release-check
 
 cover:              ## how much the tests cover of each tool, without the C implementation; 70 % at least
 	$(GO) run ./scripts/toolcover $(AGAIN)
