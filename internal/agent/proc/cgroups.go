@@ -29,6 +29,7 @@ const (
 	blkioDiskSerial   = 27
 	controllersSerial = 37
 	mountsSerial      = 38
+	pidsSerial        = 1000 // the C agent has none
 )
 
 // groups are the control groups of a view.
@@ -57,7 +58,7 @@ func (g *groups) families() []column.Family {
 	list := []column.Family{g.mounts.subsysFamily(), g.mounts.family(), devices.family()}
 	list = append(list, g.version2Families(devices)...)
 	list = append(list, g.cpuFamilies()...)
-	list = append(list, g.memoryFamily(), g.netclassFamily())
+	list = append(list, g.memoryFamily(), g.netclassFamily(), g.pidsFamily())
 	return append(list, g.blkioFamilies(devices)...)
 }
 

@@ -43,6 +43,7 @@ func newGroupTree(t testing.TB, version string, groups ...string) tree {
 		// The real agent searches for an option of this name, which no kernel has.
 		"cgroup /sys/fs/cgroup/net cgroup rw,net_cls,netcls 0 0",
 		"cgroup /sys/fs/cgroup/blkio cgroup rw,blkio 0 0",
+		"cgroup /sys/fs/cgroup/pids cgroup rw,pids 0 0",
 	}
 	switch version {
 	case "1":
@@ -93,6 +94,7 @@ func (tr tree) group1(i int, dir, name string) {
 		tr.write(memory+"failcnt", "0\n")
 	}
 	tr.write(dir+"net"+name+"/net_cls.classid", fmt.Sprintf("%d\n", 1048576+i))
+	tr.pids(i, dir+"pids"+name)
 	blkio := dir + "blkio" + name + "/blkio."
 	for j, file := range strings.Fields("io_merged io_queued io_service_bytes io_serviced io_service_time io_wait_time throttle.io_service_bytes throttle.io_serviced") {
 		if i%5 == 4 && j > 2 {
@@ -110,6 +112,18 @@ func (tr tree) group1(i int, dir, name string) {
 	tr.write(blkio+"time", fmt.Sprintf("8:0 %d\n8:1 1\n", 8+i))
 }
 
+// pids writes the files of the controller pids, which the root of a hierarchy lacks. Every second group has no limit.
+func (tr tree) pids(i int, dir string) {
+	tr.write(dir+"/cgroup.procs", "")
+	if i == 0 {
+		return
+	}
+	tr.write(dir+"/pids.current", fmt.Sprintf("%d\n", 2+i))
+	tr.write(dir+"/pids.max", map[bool]string{true: "200\n", false: "max\n"}[i%2 == 1])
+	tr.write(dir+"/pids.peak", fmt.Sprintf("%d\n", 50+i))
+	tr.write(dir+"/pids.events", fmt.Sprintf("max %d\n", 7*i))
+}
+
 // group2 writes the files of a group of version 2.
 func (tr tree) group2(i int, dir string) {
 	tr.write(dir+"/cgroup.procs", "")
@@ -123,6 +137,7 @@ func (tr tree) group2(i int, dir string) {
 	if i == 0 {
 		return // the root has no more
 	}
+	tr.pids(i, dir)
 	tr.write(dir+"/io.stat", fmt.Sprintf("8:0 rbytes=%d wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n253:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6 cost.usage=7\n99:1 rbytes=1 wbytes=1 rios=1 wios=1 dbytes=1 dios=1\n7:0 \n8:1 rbytes=1 wbytes=2\n", 4096*i))
 	tr.write(dir+"/memory.stat", fmt.Sprintf("anon %d\nfile 2\nkernel_stack 3\nsock 4\nshmem 5\nfile_mapped 6\nfile_dirty 7\nfile_writeback 8\nanon_thp 9\ninactive_anon 10\nactive_anon 11\n"+
 		"slab_reclaimable 12\nslab_unreclaimable 13\nslab 25\nworkingset_refault 14\nworkingset_activate 15\nworkingset_nodereclaim 16\npgfault 17\npgmajfault 18\npgrefill 19\npgscan 20\npgsteal 21\npgactivate 22\npgdeactivate 23\npglazyfree 24\npglazyfreed 25\nthp_fault_alloc 26\nthp_collapse_alloc 27\n", 1+i))

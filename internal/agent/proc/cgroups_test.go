@@ -52,7 +52,7 @@ func TestGroupValues(t *testing.T) {
 		none    []string
 	}{
 		{"1", map[string]string{
-			"cgroup.mounts.count": "6", "cgroup.mounts.subsys /sys/fs/cgroup/cpu,cpuacct": `"cpu,cpuacct"`, "cgroup.mounts.subsys /sys/fs/cgroup/systemd": `"?"`,
+			"cgroup.mounts.count": "7", "cgroup.mounts.subsys /sys/fs/cgroup/cpu,cpuacct": `"cpu,cpuacct"`, "cgroup.mounts.subsys /sys/fs/cgroup/systemd": `"?"`,
 			"cgroup.cpuset.cpus /init.scope": `"0-1,9"`, "cgroup.cpuset.mems /init.scope": `"0"`, "cgroup.cpuset.mems /user.slice/user-1000.slice/session-3.scope": `""`,
 			"cgroup.cpuacct.stat.user /": "100", "cgroup.cpuacct.stat.system /": "200", "cgroup.cpuacct.usage /two words": "305",
 			"cgroup.cpuacct.usage_percpu /::cpu1": "20", "cgroup.cpuacct.usage_percpu /x::y::cpu0": "22", "cgroup.cpusched.shares /": "1024", "cgroup.cpusched.periods /user.slice": "2",
@@ -66,6 +66,8 @@ func TestGroupValues(t *testing.T) {
 			"cgroup.blkio.all.time /": "90", "cgroup.blkio.dev.time /::sda": "80", "cgroup.blkio.dev.time /::sda1": "10", "cgroup.blkio.dev.sectors /init.scope::sda": "4", "cgroup.blkio.dev.io_queued.async /init.scope::dm-0": "1113",
 			"cgroup.blkio.dev.io_queued.async /::dm-0": "0", "cgroup.blkio.dev.io_merged.read /user.slice::loop0": "", "cgroup.blkio.all.throttle.io_serviced.total /user.slice/user-1000.slice/session-3.scope": "0",
 			"cgroup.memory.usage /system.slice/under_score.service": "5019", "cgroup.memory.usage /.hidden": "",
+			"cgroup.pids.current /init.scope": "3", "cgroup.pids.max /init.scope": "200", "cgroup.pids.max /user.slice": "", "cgroup.pids.peak /user.slice": "52", "cgroup.pids.events.max /user.slice": "14", "cgroup.pids.current /": "",
+			"cgroup.pids.id.container /docker/" + containerID: `"` + containerID + `"`,
 		}, []string{"cgroup.cpu.stat.user", "cgroup.io.stat.rbytes", "cgroup.pressure.cpu.some.total"}},
 		{"2", map[string]string{
 			"cgroup.mounts.count": "1", "cgroup.mounts.subsys /sys/fs/cgroup/unified": `"?"`,
@@ -75,6 +77,8 @@ func TestGroupValues(t *testing.T) {
 			"cgroup.io.stat.rbytes /init.scope::sda": "4096", "cgroup.io.stat.dios /init.scope::dm-0": "6", "cgroup.io.stat.rbytes /init.scope::sda1": "", "cgroup.io.stat.wios /x::y::sda": "4",
 			"cgroup.memory.current /init.scope": "8192", "cgroup.memory.stat.anon /init.scope": "2", "cgroup.memory.stat.slab /init.scope": "25", "cgroup.memory.stat.thp_collapse_alloc /init.scope": "27", "cgroup.memory.current /": "",
 			"cgroup.cpuset.cpus /": `""`, "cgroup.cpuacct.stat.user /": "0", "cgroup.cpuacct.usage /": "",
+			"cgroup.pids.current /init.scope": "3", "cgroup.pids.max /init.scope": "200", "cgroup.pids.max /user.slice": "", "cgroup.pids.peak /user.slice": "52", "cgroup.pids.events.max /user.slice": "14", "cgroup.pids.current /": "",
+			"cgroup.pids.id.container /docker/" + containerID: `"` + containerID + `"`,
 		}, []string{"cgroup.cpusched.shares", "cgroup.blkio.all.time", "cgroup.blkio.dev.time", "cgroup.netclass.classid", "cgroup.cpuacct.usage_percpu", "cgroup.memory.usage"}},
 	} {
 		a := New(Config{Root: newGroupTree(t, tt.version).dir})
@@ -221,7 +225,7 @@ func TestGroupLabels(t *testing.T) {
 	a := New(Config{Root: newGroupTree(t, "1", "", `/q"uo\te`, "/caf\xe9", "/x::y").dir})
 	ctx := pmda.WithClient(t.Context(), &pmda.Client{}) // unknown client
 	for serial, want := range map[int]string{
-		cpusetSerial: "cpu", cpuacctSerial: "cpu", cpuacctCPUSerial: "cpu", cpuschedSerial: "cpu", memorySerial: "memory", netclassSerial: "interface",
+		cpusetSerial: "cpu", cpuacctSerial: "cpu", cpuacctCPUSerial: "cpu", cpuschedSerial: "cpu", memorySerial: "memory", netclassSerial: "interface", pidsSerial: "",
 		blkioSerial: "block", blkioDiskSerial: "block", group2DiskSerial: "block", group2Serial: "", mountsSerial: "", controllersSerial: "",
 	} {
 		indom := uint32(pcp.NewInDom(Domain, serial))

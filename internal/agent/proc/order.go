@@ -3,7 +3,7 @@ package proc
 // groupOrder is the order of names of control groups.
 var groupOrder = []string{
 	"cgroup.subsys", "cgroup.mounts", "cgroup.cpu", "cgroup.cpuset", "cgroup.cpuacct", "cgroup.cpusched",
-	"cgroup.memory", "cgroup.netclass", "cgroup.blkio", "cgroup.pressure", "cgroup.io",
+	"cgroup.memory", "cgroup.netclass", "cgroup.blkio", "cgroup.pressure", "cgroup.io", "cgroup.pids",
 }
 
 // order is the order in which clients have always seen names: the groups of the
