@@ -98,6 +98,10 @@ func Faults() []Fault {
 			s.One("kernel.all.blocked", 30)
 			s.State("culprit", "D")
 		}},
+		{"frozen file system", "tasks.stuck", "", "culprit", "", func(s *Stage, _ int) {
+			s.One("proc.runq.blocked", 6)
+			s.State("culprit", "D")
+		}},
 		{"full file system", "filesystem.full", "/dev/sdb1", "culprit", "", func(s *Stage, since int) {
 			s.Level("filesys.full", "sdb1", ramp(40, 100, since, 20))
 			s.Level("proc.io.write_bytes", "culprit", 5e7)
@@ -108,15 +112,27 @@ func Faults() []Fault {
 		}},
 		{"open files", "files.open", "", "culprit", "", func(s *Stage, since int) {
 			s.One("vfs.files.count", ramp(5000, 99000, since, 20))
-			s.Level("proc.fd.count", "culprit", ramp(60, 15000, since, 20))
+			s.Level("proc.fd.count", "culprit", ramp(60, 3000, since, 20))
 		}},
-		{"leak of descriptors", "files.process", "culprit", "culprit", "", func(s *Stage, since int) {
+		{"many descriptors", "files.process", "culprit", "culprit", "", func(s *Stage, _ int) {
+			s.Level("proc.fd.count", "culprit", 50000)
+		}},
+		{"leak of descriptors", "files.leak", "culprit", "culprit", "files.process", func(s *Stage, since int) {
 			s.Level("proc.fd.count", "culprit", ramp(60, 50000, since, 20))
 		}},
 		{"throttled control group", "cgroup.cpu", "/user.slice/culprit.scope", "culprit.scope", "pressure.cpu", func(s *Stage, _ int) {
 			s.Level("cgroup.cpusched.throttled", "culprit", 9.5)
 			s.Level("cgroup.cpusched.throttled_time", "culprit", 8e8)
 			s.One("kernel.all.pressure.cpu.some.total", 700_000)
+		}},
+		{"fork bomb at the limit of a control group", "cgroup.pids", "/user.slice/culprit.scope", "culprit.scope", "cgroup.pids-used processes.forks cpu.busy", func(s *Stage, _ int) {
+			s.Level("cgroup.pids.current", "culprit", 200)
+			s.Level("cgroup.pids.events.max", "culprit", 40)
+			s.One("kernel.all.sysfork", 3000)
+			s.CPU(1500, 2450, 0, 0)
+		}},
+		{"control group with all its processes", "cgroup.pids-used", "/user.slice/culprit.scope", "culprit.scope", "", func(s *Stage, since int) {
+			s.Level("cgroup.pids.current", "culprit", ramp(20, 199, since, 5))
 		}},
 		{"limit of memory of a control group", "cgroup.memory", "/user.slice/culprit.scope", "culprit.scope", "cgroup.io", func(s *Stage, _ int) {
 			s.Level("cgroup.pressure.memory.full.avg10sec", "culprit", 60)
@@ -128,6 +144,19 @@ func Faults() []Fault {
 		}},
 		{"lost segments", "tcp.retransmits", "", "", "", func(s *Stage, _ int) {
 			s.One("network.tcp.retranssegs", 150)
+		}},
+		{"changed packets", "network.checksums", "", "", "tcp.retransmits", func(s *Stage, _ int) {
+			s.One("network.tcp.incsumerrors", 40)
+			s.One("network.tcp.retranssegs", 300)
+		}},
+		{"connections are refused", "tcp.refused", "", "", "", func(s *Stage, _ int) {
+			s.One("network.tcp.attemptfails", 400)
+		}},
+		{"ports in TIME_WAIT", "tcp.time-wait", "", "", "", func(s *Stage, since int) {
+			s.One("network.sockstat.tcp.tw", ramp(40, 28000, since, 5))
+		}},
+		{"datagrams for no program", "udp.ports", "", "", "", func(s *Stage, _ int) {
+			s.One("network.udp.noports", 900)
 		}},
 		{"full network", "network.sending", "eth0", "", "network.drops", func(s *Stage, _ int) {
 			s.Level("network.interface.out.bytes", "eth0", 124.5*(1<<20))
@@ -222,6 +251,15 @@ func SoundHosts() []Sound {
 			s.One("network.tcp.retranssegs", 120)
 			s.One("kernel.all.intr", 90000)
 			s.Level("proc.psinfo.utime", "nginx", 500+10*float64(step%5))
+		}},
+		{"jobs of the lowest priority", func(s *Stage, _ int) {
+			s.CPU(200, 100, 0, 0)
+			s.One("kernel.all.cpu.nice", 3700)
+			s.One("kernel.all.cpu.idle", 0)
+			s.One("kernel.percpu.cpu.nice", 950)
+			s.One("kernel.percpu.cpu.idle", 0)
+			s.Level("proc.psinfo.utime", "culprit", 3700)
+			s.Level("proc.psinfo.nice", "culprit", 19)
 		}},
 		{"a short peak", func(s *Stage, step int) {
 			s.CPU(400, 100, 0, 0)
