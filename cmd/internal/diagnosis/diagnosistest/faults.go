@@ -142,7 +142,11 @@ func Faults() []Fault {
 			s.Level("network.interface.in.errors", "eth0", 250)
 			s.One("network.tcp.retranssegs", 300)
 		}},
-		{"lost segments", "tcp.retransmits", "", "", "", func(s *Stage, _ int) {
+		{"late segments", "tcp.timeouts", "", "", "", func(s *Stage, _ int) {
+			s.One("network.tcp.timeouts", 20)
+		}},
+		{"lost segments", "tcp.retransmits", "", "", "tcp.timeouts", func(s *Stage, _ int) {
+			s.One("network.tcp.timeouts", 20)
 			s.One("network.tcp.retranssegs", 150)
 		}},
 		{"changed packets", "network.checksums", "", "", "tcp.retransmits", func(s *Stage, _ int) {

@@ -178,7 +178,7 @@ func New(t testing.TB) *Stage {
 	add("network.tcp.outsegs", c, counts, one, 2000)
 	add("network.tcp.retranssegs", c, counts, one, 1)
 	add("network.tcp.listenoverflows", c, counts, one, 0)
-	for _, name := range []string{"tcp.attemptfails", "tcp.incsumerrors", "udp.incsumerrors", "udp.noports", "softnet.dropped"} {
+	for _, name := range []string{"tcp.attemptfails", "tcp.incsumerrors", "tcp.timeouts", "udp.incsumerrors", "udp.noports", "softnet.dropped"} {
 		add("network."+name, c, counts, one, 0)
 	}
 	add("network.sockstat.tcp.tw", g, counts, one, 40)
