@@ -37,6 +37,32 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// TestGaps has a value that is missing in every third sample, so that it is never there for as long as its rule requires.
+func TestGaps(t *testing.T) {
+	d := diagnose(t, diagnosistest.New(t).Fault(func(s *diagnosistest.Stage, since int) {
+		s.One("kernel.all.running", 40)
+		if since%3 == 2 {
+			s.One("kernel.all.running", math.NaN())
+		}
+	}))
+	if len(d.Findings) != 1 || d.Findings[0].ID != "cpu.queue" {
+		t.Fatalf("findings: %+v", d.Findings)
+	}
+	if f := d.Findings[0]; f.Held < 20 || f.Held > 30 {
+		t.Errorf("it is true in %d samples of 40, want those with a value", f.Held)
+	}
+	// Values that are small end it.
+	d = diagnose(t, diagnosistest.New(t).Fault(func(s *diagnosistest.Stage, since int) {
+		s.One("kernel.all.running", 40)
+		if since%3 == 2 {
+			s.One("kernel.all.running", 1)
+		}
+	}))
+	if len(d.Findings) != 0 {
+		t.Errorf("with gaps of small values: %+v", d.Findings)
+	}
+}
+
 func allRules(t *testing.T) []*diagnosis.Rule {
 	t.Helper()
 	list, err := diagnosis.Rules()

@@ -153,9 +153,10 @@ type share struct {
 
 // A track is an instance for which a rule was true.
 type track struct {
-	seen int // the last sample for which it was true
-	run  stretch
-	all  stretch // of the runs that were long enough
+	seen    int // the last sample for which it was true
+	bridged int // the last sample without a value that did not end a run
+	run     stretch
+	all     stretch // of the runs that were long enough
 }
 
 // A stretch is a number of samples for which a rule was true.
@@ -533,9 +534,10 @@ func (s *sampler) take(res *pcp.Result) {
 	n := len(s.times)
 	s.times = append(s.times, res.Time)
 	s.countRead(res)
-	truth := make(map[int32]bool)
+	truth, valued := make(map[int32]bool), make(map[int32]bool)
 	for _, b := range s.rules {
 		vs := &res.Sets[b.value.at]
+		clear(valued)
 		if b.while != nil {
 			clear(truth)
 			c := &res.Sets[b.while.at]
@@ -551,6 +553,7 @@ func (s *sampler) take(res *pcp.Result) {
 			}
 			b.valued = true
 			inst := vs.Values[i].Inst
+			valued[inst] = true
 			if !b.rule.holds(v) {
 				continue
 			}
@@ -577,9 +580,19 @@ func (s *sampler) take(res *pcp.Result) {
 			t.seen = n
 			t.run.add(stretch{n, n, 1, v, v, n}, b.rule.Above)
 		}
+		b.bridge(n, valued)
 	}
 	for _, t := range s.tops {
 		t.take(&res.Sets[t.value.at])
+	}
+}
+
+// bridge continues runs over one sample without a value, such as a rate between two times of one record.
+func (b *bound) bridge(n int, valued map[int32]bool) {
+	for inst, t := range b.tracks {
+		if t.run.n > 0 && t.seen == n-1 && !valued[inst] && t.bridged < n-1 {
+			t.seen, t.bridged = n, n
+		}
 	}
 }
 
