@@ -6,7 +6,7 @@
 //	go run ./cmd/bench/faults --pcp bin/pcp --only busy,forks --seconds 20
 //
 // Each fault lasts 20 seconds by default. Faults are limited: memory and processor time by control groups, files to a file system of 16 MB, processes by
-// their number. Some require root; those that this kernel or user does not allow are listed with the reason. The table has the first finding for each fault, and
+// their number. All is removed at the end, also if the program is killed. Some require root; those that this kernel or user does not allow are listed with the reason. The table has the first finding for each fault, and
 // whether it is the expected one. A finding that is also among those of the recording "idle", which is made first, is taken to be that of other work on the
 // machine; the table has both the first of all and the first that is new.
 //
@@ -21,6 +21,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -37,11 +38,18 @@ import (
 type fault struct {
 	name string
 	held bool
+	idle bool     // a recording without a fault, for comparison
 	want []string // rules, of which one must be the first finding; none for a sound recording
 	who  string   // part of the name of what takes the resource, "" for any
 	// stage begins the fault and returns what ends it, or the reason why it cannot be staged.
 	stage func(s *site) error
 }
+
+// dirPrefix begins the name of the directory of a run, and groupName is that of its control groups.
+const (
+	dirPrefix = "pcp-faults-"
+	groupName = "pcp-faults"
+)
 
 // A site has what a fault needs, and undoes it.
 type site struct {
@@ -100,8 +108,22 @@ type runner struct {
 	again    bool
 
 	dir, socket string
-	idle        map[string]bool // findings of the recording "idle"
-	right, all  int
+	idle        map[string]bool // findings of recordings "idle"
+
+	faults, sound tally
+}
+
+// A tally counts results.
+type tally struct{ right, other, all int }
+
+func (t *tally) add(result string) {
+	t.all++
+	switch result {
+	case right:
+		t.right++
+	case other:
+		t.other++
+	}
 }
 
 func (r *runner) run(ctx context.Context, only string, held bool) error {
@@ -112,9 +134,18 @@ func (r *runner) run(ctx context.Context, only string, held bool) error {
 	if r.pcp, err = filepath.Abs(path); err != nil {
 		return err
 	}
-	if r.dir, err = os.MkdirTemp("", "pcp-faults-"); err != nil {
+	if r.dir, err = os.MkdirTemp("", dirPrefix); err != nil {
 		return err
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	unguard, err := guard(self, r.dir)
+	if err != nil {
+		return err
+	}
+	defer unguard()
 	defer os.RemoveAll(r.dir)
 	if r.archives == "" {
 		r.archives = filepath.Join(r.dir, "archives")
@@ -136,10 +167,7 @@ func (r *runner) run(ctx context.Context, only string, held bool) error {
 		}
 	}
 	fmt.Printf("| %-14s | %-34s | %-34s | %-6s |\n| --- | --- | --- | --- |\n", "fault", "first finding", "first new finding", "result")
-	for _, f := range faults() {
-		if f.name != "idle" && (len(names) > 0 && !slices.Contains(names, f.name) || len(names) == 0 && f.held != held) {
-			continue
-		}
+	for _, f := range r.plan(names, held) {
 		if err := r.one(ctx, &f); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
@@ -147,8 +175,27 @@ func (r *runner) run(ctx context.Context, only string, held bool) error {
 			return context.Cause(ctx)
 		}
 	}
-	fmt.Printf("\n%d of %d are right.\n", r.right, r.all)
+	fmt.Printf("\n%d of %d faults are right, and %d after other work. Of %d sound recordings %d have no new finding, and %d only those of other work.\n",
+		r.faults.right, r.faults.all, r.faults.other, r.sound.all, r.sound.right, r.sound.other)
 	return nil
+}
+
+// idleEvery is the number of faults for which a recording without a fault counts.
+const idleEvery = 8
+
+// plan returns the recordings to make: those with the names or, without names, all that are held out or all that are not; and between them those without a fault.
+func (r *runner) plan(names []string, held bool) []fault {
+	var list []fault
+	for _, f := range faults() {
+		if len(names) > 0 && !slices.Contains(names, f.name) || len(names) == 0 && f.held != held {
+			continue
+		}
+		if n := len(list); n%(idleEvery+1) == 0 {
+			list = append(list, fault{name: fmt.Sprintf("idle-%d", n/(idleEvery+1)), idle: true})
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 // collect runs a collector, whose socket shows the processes of this user or, for root, of all.
@@ -194,34 +241,77 @@ func (r *runner) one(ctx context.Context, f *fault) error {
 	if err != nil {
 		return err
 	}
-	if f.name == "idle" {
-		r.idle = map[string]bool{}
+	if f.idle {
+		if r.idle == nil {
+			r.idle = map[string]bool{}
+		}
 		for _, o := range list {
 			r.idle[key(&o)] = true
 		}
 		fmt.Printf("| %-14s | %-34s | %-34s | %-6s |\n", f.name, name(list), "", "-")
 		return nil
 	}
-	fresh := slices.DeleteFunc(slices.Clone(list), func(o diagnosis.Object) bool { return r.idle[key(&o)] && !taken(&o, f.who) })
-	ok := len(fresh) == 0
-	if len(f.want) > 0 {
-		ok = len(fresh) > 0 && slices.Contains(f.want, fresh[0].ID) && (f.who == "" || taken(&fresh[0], f.who) || strings.Contains(fresh[0].Instance, f.who))
-	}
-	result := "wrong"
-	r.all++
-	if ok {
-		result = "right"
-		r.right++
+	fresh, result := f.judge(list, r.idle)
+	if len(f.want) == 0 {
+		r.sound.add(result)
+	} else {
+		r.faults.add(result)
 	}
 	fmt.Printf("| %-14s | %-34s | %-34s | %-6s |\n", f.name, name(list), name(fresh), result)
 	return nil
 }
 
+// Results of a recording. With other work, the expected findings come after findings that name other programs of the machine.
+const (
+	right = "right"
+	other = "right after other work"
+	wrong = "wrong"
+)
+
+// judge returns the findings that recordings without a fault do not have, or that name the staged programs, and the result.
+func (f *fault) judge(list []diagnosis.Object, idle map[string]bool) (fresh []diagnosis.Object, result string) {
+	for _, o := range list {
+		if !idle[key(&o)] || len(f.want) > 0 && taken(&o, f.who) {
+			fresh = append(fresh, o)
+		}
+	}
+	if f.met(fresh) {
+		return fresh, right
+	}
+	own := slices.DeleteFunc(slices.Clone(fresh), func(o diagnosis.Object) bool { return !slices.Contains(f.want, o.ID) && foreign(&o, f.who) })
+	if f.met(own) {
+		return fresh, other
+	}
+	return fresh, wrong
+}
+
+// met reports whether findings are the expected ones: one of those first, or none of a sound recording.
+func (f *fault) met(list []diagnosis.Object) bool {
+	if len(f.want) == 0 || len(list) == 0 {
+		return len(f.want) == len(list)
+	}
+	o := &list[0]
+	return slices.Contains(f.want, o.ID) && (f.who == "" || nameless(o) || taken(o, f.who))
+}
+
 func key(o *diagnosis.Object) string { return o.ID + " " + o.Instance }
 
-// taken reports whether something takes most of the resource of a finding.
+// taken reports whether something takes most of the resource of a finding, or is its instance. Its name has one of the parts that who lists, with | between them.
 func taken(o *diagnosis.Object, who string) bool {
-	return who != "" && len(o.Takers) > 0 && (strings.Contains(o.Takers[0].Instance, who) || strings.Contains(o.Takers[0].CGroup, who))
+	for part := range strings.SplitSeq(who, "|") {
+		if part != "" && (strings.Contains(o.Instance, part) || len(o.Takers) > 0 && (strings.Contains(o.Takers[0].Instance, part) || strings.Contains(o.Takers[0].CGroup, part))) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameless reports whether a finding is of the whole machine, and its rule names nothing that takes the resource.
+func nameless(o *diagnosis.Object) bool { return o.Instance == "" && len(o.Takers) == 0 }
+
+// foreign reports whether a finding names what takes the resource, and that was not staged.
+func foreign(o *diagnosis.Object, who string) bool {
+	return len(o.Takers) > 0 && !taken(o, who+"|faults")
 }
 
 // name returns a finding as the table has it.
@@ -262,11 +352,9 @@ func (r *runner) record(ctx context.Context, f *fault, base string) error {
 		}
 	}
 	conf := filepath.Join(r.dir, "logger.conf")
-	var text strings.Builder
-	for name := range metrics {
-		fmt.Fprintf(&text, "log mandatory on 1 sec { %s }\n", name)
-	}
-	if err := os.WriteFile(conf, []byte(text.String()), 0o600); err != nil {
+	// One statement, since two rates of one rule must be of the same times.
+	text := fmt.Sprintf("log mandatory on 1 sec {\n%s\n}\n", strings.Join(slices.Sorted(maps.Keys(metrics)), "\n"))
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return err
 	}
 	for _, ext := range []string{".0", ".meta", ".index"} {

@@ -15,46 +15,6 @@ import (
 	"time"
 )
 
-// faults returns all faults and sound recordings. "idle" comes first.
-func faults() []fault {
-	cpu := []string{"cpu.process", "cpu.one", "cpu.busy"}
-	return []fault{
-		{name: "idle"},
-		{name: "busy", want: cpu, who: "/faults", stage: worker("", "busy")},
-		{name: "forks", want: []string{"processes.forks"}, stage: worker("", "forks")},
-		{name: "leak", want: []string{"cgroup.memory-limit", "cgroup.memory", "memory.oom"}, who: "pcp-faults", stage: limited("memory", map[string]string{"memory.limit_in_bytes": "64M"}, "leak")},
-		{name: "cache", want: []string{"cgroup.memory-limit", "cgroup.memory"}, who: "pcp-faults", stage: limited("memory", map[string]string{"memory.limit_in_bytes": "48M"}, "cache")},
-		{name: "throttled", want: []string{"cgroup.cpu"}, who: "pcp-faults", stage: limited("cpu", map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "10000"}, "busy")},
-		{name: "full", want: []string{"filesystem.full"}, stage: mounted(false, false)},
-		{name: "full-tmpfs", want: []string{"filesystem.full", "tmpfs.full"}, who: "pcp-faults", stage: mounted(true, false)},
-		{name: "inodes", held: true, want: []string{"filesystem.inodes"}, stage: mounted(false, true)},
-		{name: "inodes-tmpfs", want: []string{"filesystem.inodes", "tmpfs.inodes"}, who: "pcp-faults", stage: mounted(true, true)},
-		{name: "descriptors", want: []string{"files.process"}, who: "/faults", stage: descriptors},
-		{name: "locks", want: []string{"locks.switches", "cpu.system"}, who: "/faults", stage: worker("", "locks")},
-		{name: "listen", want: []string{"tcp.listen"}, stage: worker("", "listen")},
-		{name: "udp", held: true, want: []string{"udp.buffers"}, stage: worker("", "udp")},
-		{name: "slow-disk", want: []string{"tasks.blocked", "disk.slow", "disk.busy", "pressure.io"}, stage: slowDisk},
-		{name: "frozen", held: true, want: []string{"tasks.blocked"}, who: "/faults", stage: frozen},
-		{name: "softirq", want: []string{"cpu.irq", "cpu.system", "network.backlog"}, stage: worker("", "packets")},
-		{name: "netem-loss", want: []string{"tcp.retransmits"}, stage: netem},
-		{name: "busy-and-full", held: true, want: append([]string{"filesystem.full"}, cpu...), stage: both(worker("", "busy"), mounted(false, false))},
-		{name: "throttled-and-listen", want: []string{"cgroup.cpu", "tcp.listen"}, stage: both(limited("cpu", map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "10000"}, "busy"), worker("", "listen"))},
-		{name: "fork-bomb", want: []string{"processes.forks"}, stage: forkBomb},
-		{name: "zombies", want: []string{"processes.defunct"}, stage: ready(worker("", "zombies"))},
-		{name: "swap", want: []string{"memory.swapping", "cgroup.memory-limit", "cgroup.memory"}, who: "faults", stage: swapping},
-		{name: "major-faults", held: true, want: []string{"memory.faults", "cgroup.memory-limit", "cgroup.memory"}, who: "faults", stage: limited("memory", map[string]string{"memory.limit_in_bytes": "32M"}, "mapped")},
-		{name: "timers", held: true, want: []string{"cpu.interrupts", "locks.switches", "cpu.system"}, stage: worker("", "timers")},
-		{name: "descriptors-and-full", held: true, want: []string{"files.process", "filesystem.full"}, stage: both(descriptors, mounted(false, false))},
-		{name: "forks-and-throttled", want: []string{"processes.forks", "cgroup.cpu"}, stage: both(worker("", "forks"), limited("cpu", map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "10000"}, "busy"))},
-		{name: "clock", stage: refused("it sets the clock of the whole machine")},
-		{name: "steal", stage: refused("the hypervisor decides it")},
-		{name: "interrupts", stage: refused("devices make them; softirq is their nearest relative")},
-		{name: "sound-web", stage: worker("", "web")},
-		{name: "sound-build", stage: shell("while :; do find /usr/share -name '*.gz' -size -20k 2>/dev/null | head -200 | xargs cat | gzip -d 2>/dev/null | gzip >/dev/null; sleep 0.3; done")},
-		{name: "sound-backup", held: true, stage: shell("while :; do tar cf - /usr/share/doc 2>/dev/null | dd bs=64k count=100 of=/dev/null 2>/dev/null; sleep 0.3; done")},
-	}
-}
-
 func refused(why string) func(*site) error { return func(*site) error { return skip(why) } }
 
 // both stages two faults.
@@ -72,18 +32,6 @@ func needsRoot() error {
 		return skip("it requires root")
 	}
 	return nil
-}
-
-// descriptors requires a limit above that of the rule.
-func descriptors(s *site) error {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return err
-	}
-	if limit.Max < manyFiles {
-		return skip(fmt.Sprintf("a process may have %d files here", limit.Max))
-	}
-	return worker("", "descriptors")(s)
 }
 
 // start starts a command, which ends with the fault.
@@ -144,7 +92,7 @@ func (s *site) group(controller string, settings map[string]string) (string, err
 		}
 		settings = second(settings)
 	}
-	dir := filepath.Join(root, "pcp-faults")
+	dir := filepath.Join(root, groupName)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", skip("no control group can be made: " + err.Error())
 	}
@@ -173,11 +121,13 @@ func second(settings map[string]string) map[string]string {
 			list["memory.max"] = value
 		case "cpu.cfs_quota_us":
 			list["cpu.max"] = value + " " + settings["cpu.cfs_period_us"]
+		case "cpu.cfs_period_us": // with the quota
 		case "pids.max":
 			list[name] = value
-		case "blkio.throttle.write_bps_device":
+		default:
+			key := map[string]string{"write_bps_device": "wbps=", "read_bps_device": "rbps=", "write_iops_device": "wiops="}[strings.TrimPrefix(name, "blkio.throttle.")]
 			device, rate, _ := strings.Cut(value, " ")
-			list["io.max"] = device + " wbps=" + rate
+			list["io.max"] = device + " " + key + rate
 		}
 	}
 	return list
@@ -265,38 +215,122 @@ func mounted(tmpfs, inodes bool) func(*site) error {
 	}
 }
 
-// slowDisk has six processes write to a file system whose device is limited to 200 kB a second.
-func slowDisk(s *site) error {
+// slowDisk has six workers use a file system, on a device with a limit for their control group.
+func slowDisk(limit, value, kind string) func(*site) error {
+	return func(s *site) error {
+		dir, err := s.image()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "data"), make([]byte, 8<<20), 0o600); err != nil {
+			return err
+		}
+		var st syscall.Stat_t
+		if err := syscall.Stat(dir, &st); err != nil {
+			return err
+		}
+		device := fmt.Sprintf("%d:%d", st.Dev>>8&0xfff, st.Dev&0xff|st.Dev>>12&0xfff00)
+		group, err := s.group("blkio", map[string]string{"blkio.throttle." + limit: device + " " + value})
+		if err != nil {
+			return err
+		}
+		for range 6 {
+			if err := s.start(s.command(group, kind, dir)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// filling has a worker fill a small file system while it is recorded.
+func filling(s *site) error {
 	dir, err := s.image()
 	if err != nil {
 		return err
 	}
-	var st syscall.Stat_t
-	if err := syscall.Stat(dir, &st); err != nil {
-		return err
+	return s.start(s.command("", "fill", dir))
+}
+
+// freezer stops six busy workers by their control group.
+func freezer(s *site) error {
+	if _, err := os.Stat("/sys/fs/cgroup/freezer"); err != nil {
+		return skip("the control groups have no freezer of version 1")
 	}
-	device := fmt.Sprintf("%d:%d", st.Dev>>8&0xfff, st.Dev&0xff|st.Dev>>12&0xfff00)
-	group, err := s.group("blkio", map[string]string{"blkio.throttle.write_bps_device": device + " 200000"})
+	group, err := s.group("freezer", nil)
 	if err != nil {
 		return err
 	}
 	for range 6 {
-		if err := s.start(s.command(group, "write", dir)); err != nil {
+		if err := s.start(s.command(group, "web", s.dir)); err != nil {
 			return err
 		}
 	}
+	time.Sleep(time.Second) // until they have begun
+	state := filepath.Join(filepath.Dir(group), "freezer.state")
+	if err := os.WriteFile(state, []byte("FROZEN"), 0o644); err != nil {
+		return skip("no freezer: " + err.Error())
+	}
+	s.after(func() { _ = os.WriteFile(state, []byte("THAWED"), 0o644) })
 	return nil
 }
 
-// forkBomb has shells that start two others each, at most 200 of them. They end at the limit, and are started again.
-func forkBomb(s *site) error {
-	group, err := s.group("pids", map[string]string{"pids.max": "200"})
-	if err != nil {
-		return err
+// manyConnections makes many connections, and waits at the end until the kernel has forgotten them.
+func manyConnections(s *site) error {
+	s.after(func() {
+		for range 90 {
+			b, err := os.ReadFile("/proc/net/sockstat")
+			if _, text, ok := strings.Cut(string(b), " tw "); err != nil || !ok {
+				return
+			} else if n, err := strconv.Atoi(strings.Fields(text)[0]); err != nil || n < 10_000 {
+				return
+			}
+			time.Sleep(time.Second)
+		}
+	})
+	return ready(worker("", "time-wait"))(s)
+}
+
+// linked stages a link, which ends with its worker.
+func linked(kind string) func(*site) error {
+	return func(s *site) error {
+		if err := needsRoot(); err != nil {
+			return err
+		}
+		if _, err := os.Stat("/dev/net/tun"); err != nil {
+			return skip("the kernel has no interfaces of programs (/dev/net/tun)")
+		}
+		return ready(worker("", "link-"+kind))(s)
 	}
-	const bomb = `echo $$ >"$1"; bomb() { bomb | bomb & }; bomb`
-	cmd := exec.Command("sh", "-c", `while :; do sh -c "$0" sh "$1" 2>/dev/null; sleep 0.05; done`, bomb, group)
-	return s.start(cmd)
+}
+
+// niced stages a worker of the lowest priority.
+func niced(kind string) func(*site) error {
+	return func(s *site) error {
+		cmd := s.command("", kind, s.dir)
+		cmd.Path, cmd.Args = "/usr/bin/nice", append([]string{"nice", "-n", "19"}, cmd.Args...)
+		return s.start(cmd)
+	}
+}
+
+// gently stages a worker that takes little.
+func gently(kind string) func(*site) error {
+	return func(s *site) error {
+		cmd := s.command("", kind, s.dir)
+		cmd.Env = append(cmd.Env, gentleEnv+"=1")
+		return s.start(cmd)
+	}
+}
+
+// bomb has shells in a control group start programs until there are as many as it may have. A shell ends at the limit, and is started again.
+func bomb(limit, script string) func(*site) error {
+	return func(s *site) error {
+		group, err := s.group("pids", map[string]string{"pids.max": limit})
+		if err != nil {
+			return err
+		}
+		return s.start(exec.Command("sh", "-c", `while :; do sh -c "$0" sh "$1" 2>/dev/null; sleep 0.05; done`, `echo $$ >"$1"; `+script, group))
+	}
 }
 
 // swapping has a control group swap to a file of 256 MB. Other processes do not swap as long as the machine has memory.
@@ -350,13 +384,4 @@ func frozen(s *site) error {
 	}
 	s.after(func() { exec.Command("fsfreeze", "-u", dir).Run() })
 	return nil
-}
-
-// netem checks whether the kernel can lose packets.
-func netem(s *site) error {
-	out, err := exec.Command("unshare", "-n", "sh", "-c", "ip link set lo up && tc qdisc add dev lo root netem loss 5%").CombinedOutput()
-	if err != nil {
-		return skip("the kernel has no netem: " + strings.TrimSpace(string(out)))
-	}
-	return skip("a collector in its network name space is required; run the recorder there: ip netns exec")
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,18 +26,15 @@ import (
 const (
 	workerArg = "worker"
 	groupEnv  = "PCP_FAULTS_GROUP"
+	gentleEnv = "PCP_FAULTS_GENTLE" // set for a worker that takes little
 )
 
 // readyFile is the file that a worker makes when its fault is complete, if that takes long.
 const readyFile = "ready"
 
-// manyFiles is the limit of files of a process that opens too many.
-const manyFiles = 25_000
-
 // A held has the things that a worker keeps.
 type held struct {
 	memory [][]byte
-	files  []*os.File
 	conns  []net.Conn
 }
 
@@ -47,11 +45,21 @@ func work(kind string, args []string) error {
 			return err
 		}
 	}
-	time.AfterFunc(5*time.Minute, func() { os.Exit(0) })
 	if len(args) != 1 {
 		return fmt.Errorf("a worker needs a directory")
 	}
 	dir := args[0]
+	if kind == "sweep" {
+		return sweep(dir)
+	}
+	runtime.LockOSThread() // the state of a process is that of its first thread
+	time.AfterFunc(5*time.Minute, func() { os.Exit(0) })
+	if kind, ok := strings.CutPrefix(kind, "link-"); ok {
+		return link(dir, kind)
+	}
+	if fn := kinds()[kind]; fn != nil {
+		return fn(dir)
+	}
 	var hold held
 	switch kind {
 	case "busy":
@@ -63,7 +71,9 @@ func work(kind string, args []string) error {
 		// One process at a time for each of four loops.
 		script := "while :; do (:); (:); (:); (:); done"
 		for range 4 {
-			if err := exec.Command("sh", "-c", script).Start(); err != nil {
+			cmd := exec.Command("sh", "-c", script)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			if err := cmd.Start(); err != nil {
 				return err
 			}
 		}
@@ -74,7 +84,7 @@ func work(kind string, args []string) error {
 				return err
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, readyFile), nil, 0o600); err != nil {
+		if err := tellReady(dir); err != nil {
 			return err
 		}
 		select {}
@@ -124,19 +134,6 @@ func work(kind string, args []string) error {
 			io.Copy(io.Discard, f)
 			f.Close()
 		}
-	case "descriptors":
-		limit := syscall.Rlimit{Cur: manyFiles, Max: manyFiles}
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-			return err
-		}
-		for len(hold.files) < manyFiles-100 {
-			f, err := os.Open("/dev/null")
-			if err != nil {
-				return err
-			}
-			hold.files = append(hold.files, f)
-		}
-		select {}
 	case "locks":
 		// Pairs of threads hand a byte to each other: each waits for the other all the time.
 		for range 2 * runtime.NumCPU() {

@@ -29,7 +29,7 @@ const (
 	blkioDiskSerial   = 27
 	controllersSerial = 37
 	mountsSerial      = 38
-	pidsSerial        = 1000 // the C agent has none
+	pidsSerial        = 1000 // not in the C agent
 )
 
 // groups are the control groups of a view.
