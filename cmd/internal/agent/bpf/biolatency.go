@@ -35,24 +35,26 @@ func biolatency(hostRoot string) *module {
 			Long: "The time is that from the issue of a request to the driver until its completion. The value counts requests; as in PCP's agent of the same name its unit is that of the ranges.",
 		},
 	}
+	metric := counters("bpf.disk.", clusterBiolatency)
 	ops := [numOps]string{opRead: "read", opWrite: "write", opFlush: "flush", opDiscard: "discard"}
 	for op, name := range ops {
-		metrics = append(metrics, column.Metric{
-			Name: "bpf.disk.all." + name + ".latency", Cluster: own(clusterBiolatency), Item: op, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count(), Col: 1 + op,
-			Help: "Number of " + name + " requests to all block devices, by range of microseconds",
-			Long: "As bpf.disk.all.latency, for one operation.",
-		}, column.Metric{
-			Name: "bpf.disk.dev." + name + ".latency", Cluster: own(clusterBiolatency), Item: 10 + op, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count(), From: 1, Col: op,
-			Help: "Number of " + name + " requests to a block device, by range of microseconds",
-			Long: "As bpf.disk.all.latency, for one operation and each device.",
-		})
+		metrics = append(
+			metrics,
+			metric(op, 0, 1+op, "all."+name+".latency", count(), "Number of "+name+" requests to all block devices, by range of microseconds", "As bpf.disk.all.latency, for one operation."),
+			metric(10+op, 1, op, "dev."+name+".latency", count(), "Number of "+name+" requests to a block device, by range of microseconds", "As bpf.disk.all.latency, for one operation and each device."),
+		)
 	}
 	for op, name := range ops[:opWrite+1] {
-		metrics = append(metrics, column.Metric{
-			Name: "bpf.disk.size." + name + ".latency", Cluster: own(clusterBiolatency), Item: 20 + op, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count(), From: 2, Col: op,
-			Help: "Number of " + name + " requests of a size to all block devices, by range of microseconds",
-			Long: "As bpf.disk.all.latency, for one operation and each range of sizes in bytes.",
-		})
+		metrics = append(metrics, metric(
+			20+op, 2, op, "size."+name+".latency", count(), "Number of "+name+" requests of a size to all block devices, by range of microseconds",
+			"As bpf.disk.all.latency, for one operation and each range of sizes in bytes.",
+		))
+	}
+	for op, name := range ops {
+		metrics = append(metrics, metric(
+			30+op, 3, op, "cgroup."+name+".latency", count(), "Number of "+name+" requests of a control group to all block devices, by range of microseconds",
+			"As bpf.disk.all.latency, for one operation and the control group to which the kernel charges the request, which for data that was written to the page cache is that of the pages. Time for which a limit of the group delays data before a request is issued is not included.",
+		))
 	}
 	blocks := column.NewBlocks(
 		metrics,
@@ -65,15 +67,17 @@ func biolatency(hostRoot string) *module {
 			Serial: own(clusterBiolatency) + 200, Help: "Sizes of requests, with ranges of microseconds",
 			Long: "A range of bytes and one of microseconds, as in 4096-8191::64-127.",
 		}},
+		column.Layout{Cols: numOps, Lists: true, InDom: groupInDom(own(clusterBiolatency)+400, "microseconds")},
 	)
 	all, devices, sizes := &histogram{block: blocks[0]}, &pairs{block: blocks[1]}, &pairs{block: blocks[2]}
+	byGroup := newGroupRanges(blockGroupDir(hostRoot), blocks[3])
 	names := make(map[uint32]string)
 	m.read = func(o *object) error {
 		all.list()
 		devices.begin()
 		sizes.begin()
-		if o == nil {
-			return nil
+		if err := byGroup.read(o); o == nil || err != nil {
+			return err
 		}
 		var sums [1 + numOps][numBuckets]uint64
 		err := each(o.maps["hist"], func(key, n uint64) {
@@ -141,6 +145,7 @@ func writeBiolatency(k *kernel, o *object) error {
 	}
 	o.table(&ebpf.MapSpec{Name: "start", Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: maxRequests})
 	o.counts("hist", 8, maxBlockCounts)
+	o.groupCounts()
 
 	c := new(code)
 	c.arg(asm.R6, asm.R1, 0)
@@ -177,6 +182,27 @@ func writeBiolatency(k *kernel, o *object) error {
 	c.add(asm.LSh.Imm(asm.R2, minorBits), asm.Or.Reg(asm.R2, asm.R3), asm.LSh.Imm(asm.R2, 32), asm.Or.Reg(asm.R8, asm.R2))
 	c.store(-16, asm.R8)
 	c.bump("hist", -16, -24, asm.R0)
+	if group, ok := k.requestGroup(); ok {
+		c.add(asm.Mov.Reg(asm.R1, asm.R8), asm.And.Imm(asm.R1, 0xff), asm.RSh.Imm(asm.R8, 24), asm.And.Imm(asm.R8, 0xff), asm.JGE.Imm(asm.R8, numOps, exit))
+		c.add(asm.LSh.Imm(asm.R8, 8), asm.Or.Reg(asm.R8, asm.R1), asm.Mov.Reg(asm.R1, asm.R6))
+		for _, f := range group {
+			c.load(asm.R1, asm.R1, f)
+		}
+		c.add(asm.JEq.Imm(asm.R1, 0, exit)) // a request without data
+		c.countGroup(-40, asm.R8)
+	}
 	o.on("block_rq_complete", c)
 	return nil
+}
+
+// requestGroup returns the path from a request to the identifier of its control group. ok is false if the kernel does not charge requests to groups.
+func (k *kernel) requestGroup() (path []field, ok bool) {
+	for _, p := range [][2]string{{"request", "bio"}, {"bio", "bi_blkg"}, {"blkcg_gq", "blkcg"}, {"blkcg", "css.cgroup"}, {"cgroup", "kn"}, {"kernfs_node", "id"}} {
+		f, err := k.field(p[0], p[1])
+		if err != nil {
+			return nil, false
+		}
+		path = append(path, f)
+	}
+	return path, true
 }

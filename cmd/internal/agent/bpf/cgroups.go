@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/go-pcp/pcp/pmda/column"
 )
 
 // groupDir returns the directory of the control groups that the agent distinguishes: those of the unified hierarchy, or on a host that has the controller cpu in a
@@ -22,6 +24,53 @@ func groupDir(hostRoot string) (dir string, v1 bool) {
 		}
 	}
 	return base, false
+}
+
+// blockGroupDir returns the directory of the control groups to which the kernel charges requests to block devices.
+func blockGroupDir(hostRoot string) string {
+	base := filepath.Join(hostRoot, "sys/fs/cgroup")
+	for _, name := range []string{"blkio", "unified"} {
+		if _, err := os.Stat(filepath.Join(base, name, "cgroup.procs")); err == nil {
+			return filepath.Join(base, name)
+		}
+	}
+	return base
+}
+
+// maxGroupCounts is how many counts of groups, kinds and ranges a module has.
+const maxGroupCounts = 16384
+
+// groupRanges fills a block with the counts of control groups: its instances are groups and ranges, and its columns are kinds.
+type groupRanges struct {
+	names  groups
+	ranges pairs
+}
+
+func newGroupRanges(dir string, b *column.Block) *groupRanges {
+	return &groupRanges{names: groups{dir: dir}, ranges: pairs{block: b}}
+}
+
+// groupInDom returns the instance domain of control groups and ranges.
+func groupInDom(serial int, of string) *column.InDom {
+	return &column.InDom{
+		Serial: serial, Help: "Control groups, with ranges of " + of,
+		Long: "The path of the group, and a range, as in /system.slice/cron.service::1024-2047. A group that was removed before its name was looked for is called cgroup- and its number.",
+	}
+}
+
+// groupCounts adds the map of counts; see code.countGroup.
+func (o *object) groupCounts() { o.counts("groups", 16, maxGroupCounts) }
+
+func (g *groupRanges) read(o *object) error {
+	g.ranges.begin()
+	if o == nil {
+		return nil
+	}
+	return each(o.maps["groups"], func(key [2]uint64, n uint64) {
+		if kind, slot := int(key[1]>>8), int(key[1]&0xff); kind < g.ranges.block.Cols() && slot < numBuckets {
+			g.ranges.add(g.names.name(key[0]), slot, kind, n)
+		}
+	})
 }
 
 // Limits of a search for control groups.

@@ -160,12 +160,34 @@ func (c *code) tally(histogram, v, slot asm.Register) {
 	c.add(asm.LoadMem(asm.R1, histogram, 0, asm.DWord), asm.Add.Imm(asm.R1, 1), asm.StoreMem(histogram, 0, asm.R1, asm.DWord))
 }
 
+// since subtracts from the time in R9 the one at the key of a table, which is then used up. The program ends if there is none. R0 has the address of the value.
+func (c *code) since(table string, key int16) {
+	c.lookup(table, key)
+	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.JEq.Imm(asm.R1, 0, exit))
+	c.add(asm.Mov.Imm(asm.R2, 0), asm.StoreMem(asm.R0, 0, asm.R2, asm.DWord))
+	c.add(asm.JGT.Reg(asm.R1, asm.R9, exit), asm.Sub.Reg(asm.R9, asm.R1))
+}
+
 // group sets dst to the identifier of the control group of the task in src.
 func (c *code) group(dst, src asm.Register, k *kernel) {
 	c.load(dst, src, k.groupPath[0])
 	for _, f := range k.groupPath[1:] {
 		c.load(dst, dst, f)
 	}
+}
+
+// ownGroup sets R1 to the identifier of the control group of the task that runs.
+func (c *code) ownGroup(k *kernel) {
+	c.add(asm.FnGetCurrentTaskBtf.Call())
+	c.group(asm.R1, asm.R0, k)
+}
+
+// countGroup counts for the control group in R1. The register kind has the kind in its second byte and the range in its first. The 8 bytes before those of the
+// key at the address on the stack are overwritten too.
+func (c *code) countGroup(key int16, kind asm.Register) {
+	c.store(key, asm.R1)
+	c.store(key+8, kind)
+	c.bump("groups", key, key-8, asm.R0)
 }
 
 // comm copies the name of the task in src to 16 bytes of the stack.

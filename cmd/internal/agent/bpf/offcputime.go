@@ -1,9 +1,10 @@
 package bpf
 
 import (
+	"errors"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
@@ -21,51 +22,38 @@ const (
 )
 
 // offcputime measures how long tasks do not run, by the reason.
-func offcputime(Config) *module {
+func offcputime(cfg Config) *module {
 	m := &module{name: "offcputime", write: writeOffCPU}
 	names := [numOff]string{"runnable", "sleep", "disk", "other"}
 	help := [numOff]string{"lost the processor although it could run", "slept until an event", "slept without reacting to signals, mostly for a disk", "was stopped, or did not run for another reason"}
-	metrics := []column.Metric{{
-		Name: "bpf.offcpu.time", Cluster: own(clusterOffCPU), Item: 0, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: nanoseconds(), Col: 0,
-		Help: "Time that tasks did not run, by the reason", Long: "The sum over all tasks. A time counts when the task runs again. runnable is for tasks that lost the processor although they could run; the wait after a sleep counts for the sleep.",
-	}, {
-		Name: "bpf.offcpu.count", Cluster: own(clusterOffCPU), Item: 1, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count(), Col: 1,
-		Help: "Number of times that tasks did not run, by the reason", Long: "As bpf.offcpu.time.",
-	}}
+	metric, byProcess := counters("bpf.offcpu.", clusterOffCPU), counters("bpf.proc.offcpu.", clusterOffCPU)
+	metrics := []column.Metric{
+		metric(
+			0, 0, kindTime, "time", nanoseconds(), "Time that tasks did not run, by the reason",
+			"The sum over all tasks. A time counts when the task runs again. runnable is for tasks that lost the processor although they could run; the wait after a sleep counts for the sleep.",
+		),
+		metric(1, 0, kindCount, "count", count(), "Number of times that tasks did not run, by the reason", "As bpf.offcpu.time."),
+		metric(2, 1, 0, "latency", count(), "Number of times that tasks did not run, by the reason and range of nanoseconds", "As bpf.offcpu.time."),
+	}
 	for i, name := range names {
-		metrics = append(metrics, column.Metric{
-			Name: "bpf.proc.offcpu." + name, Cluster: own(clusterOffCPU), Item: 10 + i, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: nanoseconds(), From: 1, Col: i,
-			Help: "Time for which a process " + help[i], Long: "The sum over its threads. A time counts when the thread runs again.",
-		})
+		metrics = append(
+			metrics,
+			byProcess(10+i, 3, i, name, nanoseconds(), "Time for which a process "+help[i], "The sum over its threads. A time counts when the thread runs again."),
+			metric(
+				20+i, 2, i, "cgroup."+name+".latency", count(), "Number of times that a task of a control group "+help[i]+", by range of nanoseconds",
+				"As bpf.offcpu.latency, for one reason and each control group. If there are more than 16384 counts, those that were used longest ago begin again.",
+			),
+		)
 	}
 	blocks := column.NewBlocks(
 		metrics,
-		column.Layout{Cols: 2, Lists: true, InDom: &column.InDom{Serial: own(clusterOffCPU), Help: "Reasons for which tasks do not run", Long: "runnable: it lost the processor; sleep: it waits for an event; disk: it waits without reacting to signals; other: it is stopped, or anything else."}},
+		column.Layout{Cols: numKindColumns, Lists: true, InDom: &column.InDom{Serial: own(clusterOffCPU), Help: "Reasons for which tasks do not run", Long: "runnable: it lost the processor; sleep: it waits for an event; disk: it waits without reacting to signals; other: it is stopped, or anything else."}},
+		column.Layout{Cols: 1, Lists: true, InDom: &column.InDom{Serial: own(clusterOffCPU) + 300, Help: "Reasons for which tasks do not run, with ranges of nanoseconds", Long: "A reason and a range, as in sleep::65536-131071."}},
+		column.Layout{Cols: numOff, Lists: true, InDom: groupInDom(own(clusterOffCPU)+400, "nanoseconds")},
 		column.Layout{Cols: numOff, Lists: true, InDom: processInDom(own(clusterOffCPU)+200, "did not run")},
 	)
-	m.read = func(o *object) error {
-		list := blocks[0]
-		list.Clear()
-		for i, name := range names {
-			list.AddNamed(int32(i), name)
-		}
-		if o != nil {
-			for i := range names {
-				var perCPU [][2]uint64
-				if err := o.maps["total"].Lookup(uint32(i), &perCPU); err != nil {
-					return err
-				}
-				var sum [2]uint64
-				for _, n := range perCPU {
-					sum[0] += n[0]
-					sum[1] += n[1]
-				}
-				list.Set(i, 0, sum[0])
-				list.Set(i, 1, sum[1])
-			}
-		}
-		return readProcesses(o, "processes", blocks[1])
-	}
+	read := readKinds(cfg.HostRoot, names[:], blocks[:3])
+	m.read = func(o *object) error { return errors.Join(read(o), readProcesses(o, "processes", blocks[3])) }
 	m.family = column.Family{Name: m.name, Metrics: metrics, Sources: []*column.Source{{Name: "eBPF at sched_switch", Blocks: blocks, Restricted: true}}}
 	return m
 }
@@ -76,10 +64,11 @@ func writeOffCPU(k *kernel, o *object) error {
 		return err
 	}
 	o.table(&ebpf.MapSpec{Name: "start", Type: ebpf.LRUHash, KeySize: 4, ValueSize: 16, MaxEntries: maxTasks})
-	o.table(&ebpf.MapSpec{Name: "total", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 16, MaxEntries: numOff})
+	o.tallies(numOff)
+	o.groupCounts()
 	o.counts("processes", 8, numOff*maxProcessCounts)
 
-	const began, pid, key, spare = -16, -20, -32, -40
+	const began, pid, key, spare, group = -16, -20, -32, -40, -48
 	c := new(code)
 	c.add(asm.Mov.Reg(asm.R6, asm.R1))
 	c.arg(asm.R7, asm.R6, 1) // the task that ran
@@ -104,18 +93,19 @@ func writeOffCPU(k *kernel, o *object) error {
 	c.mark(next)
 	c.load(asm.R1, asm.R8, k.pid)
 	c.add(asm.JEq.Imm(asm.R1, 0, exit), asm.StoreMem(asm.RFP, pid, asm.R1, asm.Word))
-	c.lookup("start", pid)
-	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.LoadMem(asm.R7, asm.R0, 8, asm.DWord))
-	c.add(asm.JEq.Imm(asm.R1, 0, exit), asm.Mov.Imm(asm.R2, 0), asm.StoreMem(asm.R0, 0, asm.R2, asm.DWord))
-	c.add(asm.JGT.Reg(asm.R1, asm.R9, exit), asm.Sub.Reg(asm.R9, asm.R1))
-	c.add(asm.StoreMem(asm.RFP, pid, asm.R7, asm.Word))
-	c.lookup("total", pid)
-	c.add(asm.JEq.Imm(asm.R0, 0, exit))
-	c.add(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Add.Reg(asm.R1, asm.R9), asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
-	c.add(asm.LoadMem(asm.R1, asm.R0, 8, asm.DWord), asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R0, 8, asm.R1, asm.DWord))
+	c.since("start", pid)
+	c.add(asm.LoadMem(asm.R7, asm.R0, 8, asm.DWord), asm.StoreMem(asm.RFP, pid, asm.R7, asm.Word))
 	c.load(asm.R1, asm.R8, k.tgid)
 	c.add(asm.StoreMem(asm.RFP, key, asm.R1, asm.Word), asm.StoreMem(asm.RFP, key+4, asm.R7, asm.Word))
 	c.bump("processes", key, spare, asm.R9)
+	c.lookup("hist", pid)
+	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.Mov.Reg(asm.R6, asm.R0), asm.LSh.Imm(asm.R7, 8))
+	c.store(began, asm.R7)
+	c.tally(asm.R6, asm.R9, asm.R7)
+	c.get(asm.R1, began)
+	c.add(asm.Or.Reg(asm.R7, asm.R1))
+	c.group(asm.R1, asm.R8, k)
+	c.countGroup(group, asm.R7)
 	o.on("sched_switch", c)
 	return nil
 }

@@ -1,7 +1,6 @@
 package bpf
 
 import (
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda/column"
@@ -31,69 +30,47 @@ func nanoseconds() pcp.Units  { return pcp.Units{DimTime: 1, ScaleTime: pcp.Time
 func microseconds() pcp.Units { return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeUsec} }
 func count() pcp.Units        { return pcp.Units{DimCount: 1} }
 
-const (
-	maxTasks       = 16384 // whose times of wake-up are known
-	maxGroupCounts = 16384 // counts of groups and ranges
-	sumSlot        = 64    // of the host's histogram: the sum of all values
-)
+// maxTasks is how many tasks have a time at which they were woken up, or began something else.
+const maxTasks = 16384
 
 // runqlat measures how long tasks that can run wait for a processor: from the wake-up, or from the switch to another task, until they run.
 func runqlat(hostRoot string) *module {
 	m := &module{name: "runqlat", on: true, about: "time that tasks wait for a processor"}
 	m.write = writeRunqlat
+	metric := counters("bpf.runq.", clusterRunqlat)
 	metrics := []column.Metric{
 		{
 			Name: "bpf.runq.latency", Cluster: clusterRunqlat, Item: 0, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: nanoseconds(),
 			Help: "Number of waits of tasks for a processor, by range of nanoseconds",
 			Long: "A wait begins when a task is woken up or loses the processor although it could run, and ends when it runs. The value counts waits; as in PCP's agent of the same name its unit is that of the ranges.",
 		},
-		{
-			Name: "bpf.runq.cgroup.latency", Cluster: own(clusterRunqlat), Item: 0, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count(), From: 1,
-			Help: "Number of waits of tasks of a control group for a processor, by range of nanoseconds",
-			Long: "As bpf.runq.latency, for each control group that had waits. Time for which the group's quota was used up counts as well. If there are more than 16384 counts, those of the groups that were idle longest begin again.",
-		},
-		{
-			Name: "bpf.runq.time", Cluster: own(clusterRunqlat), Item: 1, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: nanoseconds(), From: 2,
-			Help: "Time that tasks have waited for a processor",
-			Long: "The sum of the waits that bpf.runq.latency counts. Its rate is the average number of tasks that wait.",
-		},
+		metric(
+			0, 1, 0, "cgroup.latency", count(), "Number of waits of tasks of a control group for a processor, by range of nanoseconds",
+			"As bpf.runq.latency, for each control group that had waits. Time for which the group's quota was used up counts as well. If there are more than 16384 counts, those of the groups that were idle longest begin again.",
+		),
+		metric(1, 2, 0, "time", nanoseconds(), "Time that tasks have waited for a processor", "The sum of the waits that bpf.runq.latency counts. Its rate is the average number of tasks that wait."),
 	}
 	blocks := column.NewBlocks(
 		metrics,
 		column.Layout{Cols: 1, InDom: buckets(clusterRunqlat, "waits for a processor, in nanoseconds"), Lists: true},
-		column.Layout{Cols: 1, Lists: true, InDom: &column.InDom{
-			Serial: own(clusterRunqlat), Help: "Control groups, with ranges of nanoseconds",
-			Long: "The path of the group, and a range, as in /system.slice/cron.service::1024-2047. A group that was removed before its name was looked for is called cgroup- and its number.",
-		}},
+		column.Layout{Cols: 1, Lists: true, InDom: groupInDom(own(clusterRunqlat), "nanoseconds")},
 		column.Layout{Cols: 1},
 	)
-	host, byGroup, total := &histogram{block: blocks[0]}, &pairs{block: blocks[1]}, blocks[2]
 	dir, _ := groupDir(hostRoot)
-	names := &groups{dir: dir}
+	host, byGroup, total := &histogram{block: blocks[0]}, newGroupRanges(dir, blocks[1]), blocks[2]
 	m.read = func(o *object) error {
 		host.list()
-		byGroup.begin()
 		total.Clear()
-		if o == nil {
-			return nil
-		}
-		var sums [sumSlot + 1]uint64
-		var perCPU [][sumSlot + 1]uint64
-		if err := o.maps["hist"].Lookup(uint32(0), &perCPU); err != nil {
+		if err := byGroup.read(o); o == nil || err != nil {
 			return err
 		}
-		for _, counts := range perCPU {
-			for i, n := range counts {
-				sums[i] += n
-			}
+		sums, err := o.tallied(0)
+		if err != nil {
+			return err
 		}
 		host.set(0, sums[:])
 		total.Set(0, 0, sums[sumSlot])
-		return each(o.maps["groups"], func(key [2]uint64, n uint64) {
-			if slot := key[1]; slot < numBuckets {
-				byGroup.add(names.name(key[0]), int(slot), 0, n)
-			}
-		})
+		return nil
 	}
 	m.family = column.Family{Name: m.name, Metrics: metrics, Sources: []*column.Source{{Name: "eBPF at sched_wakeup, sched_wakeup_new and sched_switch", Blocks: blocks}}}
 	return m
@@ -105,8 +82,8 @@ func writeRunqlat(k *kernel, o *object) error {
 		return err
 	}
 	o.counts("start", 4, maxTasks)
-	o.counts("groups", 16, maxGroupCounts)
-	o.table(&ebpf.MapSpec{Name: "hist", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8 * (sumSlot + 1), MaxEntries: 1})
+	o.groupCounts()
+	o.tallies(1)
 
 	// waits notes the time at -16 as the begin of the wait of the task whose number is at -4.
 	waits := func(c *code) {
@@ -150,19 +127,14 @@ func writeRunqlat(k *kernel, o *object) error {
 	c.mark(next)
 	c.load(asm.R1, asm.R8, k.pid)
 	c.add(asm.JEq.Imm(asm.R1, 0, exit), asm.StoreMem(asm.RFP, -4, asm.R1, asm.Word))
-	c.lookup("start", -4)
-	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord), asm.JEq.Imm(asm.R7, 0, exit))
-	c.add(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
 	c.get(asm.R9, -16)
-	c.add(asm.JGT.Reg(asm.R7, asm.R9, exit), asm.Sub.Reg(asm.R9, asm.R7))
+	c.since("start", -4)
 	c.add(asm.StoreImm(asm.RFP, -4, 0, asm.Word))
 	c.lookup("hist", -4)
 	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.Mov.Reg(asm.R6, asm.R0))
 	c.tally(asm.R6, asm.R9, asm.R7)
 	c.group(asm.R1, asm.R8, k)
-	c.store(-32, asm.R1)
-	c.store(-24, asm.R7)
-	c.bump("groups", -32, -40, asm.R0)
+	c.countGroup(-32, asm.R7)
 	o.on("sched_switch", c)
 	return nil
 }

@@ -3,7 +3,6 @@ package bpf
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
@@ -18,9 +17,7 @@ func softirqNames() [numSoftirqs]string {
 // softirqs measures how long soft interrupts run.
 func softirqs(Config) *module {
 	m := &module{name: "softirqs", write: writeSoftirqs}
-	metric := func(item, from, col int, name string, units pcp.Units, help, long string) column.Metric {
-		return column.Metric{Name: "bpf.softirq." + name, Cluster: own(clusterSoftirqs), Item: item, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: units, From: from, Col: col, Help: help, Long: long}
-	}
+	metric := counters("bpf.softirq.", clusterSoftirqs)
 	metrics := []column.Metric{
 		metric(0, 0, kindCount, "count", count(), "Number of soft interrupts", "By kind. /proc/softirqs counts the same."),
 		metric(1, 0, kindTime, "time", nanoseconds(), "Time that soft interrupts have run", "By kind, the sum over all processors."),
@@ -32,7 +29,7 @@ func softirqs(Config) *module {
 		column.Layout{Cols: 1, Lists: true, InDom: &column.InDom{Serial: own(clusterSoftirqs) + 200, Help: "Kinds of soft interrupts, with ranges of nanoseconds", Long: "A kind and a range, as in NET_RX::1024-2047."}},
 	)
 	names := softirqNames()
-	m.read = (&kinds{names: names[:], list: blocks[0], ranges: &pairs{block: blocks[1]}}).read
+	m.read = readKinds("", names[:], blocks)
 	m.family = column.Family{Name: m.name, Metrics: metrics, Sources: []*column.Source{{Name: "eBPF at softirq_entry and softirq_exit", Blocks: blocks}}}
 	return m
 }
@@ -52,10 +49,8 @@ func writeSoftirqs(_ *kernel, o *object) error {
 	c.arg(asm.R6, asm.R1, 0)
 	c.now()
 	c.add(asm.Mov.Reg(asm.R9, asm.R0), asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.RFP, -4, asm.R1, asm.Word))
-	c.lookup("start", -4)
-	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.JEq.Imm(asm.R1, 0, exit))
-	c.add(asm.Mov.Imm(asm.R2, 0), asm.StoreMem(asm.R0, 0, asm.R2, asm.DWord))
-	c.add(asm.JGT.Reg(asm.R1, asm.R9, exit), asm.Sub.Reg(asm.R9, asm.R1), asm.StoreMem(asm.RFP, -4, asm.R6, asm.Word))
+	c.since("start", -4)
+	c.add(asm.StoreMem(asm.RFP, -4, asm.R6, asm.Word))
 	c.lookup("hist", -4)
 	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.Mov.Reg(asm.R6, asm.R0))
 	c.tally(asm.R6, asm.R9, asm.R7)

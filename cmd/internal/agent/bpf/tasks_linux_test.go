@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
@@ -71,11 +69,7 @@ func TestOffCPU(t *testing.T) {
 func TestReclaim(t *testing.T) {
 	a := start(t, "drsnoop")
 	dir := limitedGroup(t, 16<<20)
-	file := t.TempDir() + "/file"
-	var fs unix.Statfs_t
-	if err := unix.Statfs(t.TempDir(), &fs); err != nil || fs.Type == unix.TMPFS_MAGIC {
-		t.Skipf("eBPF is refused here: no file on a disk (file system %#x, %v)", fs.Type, err)
-	}
+	file := diskFile(t)
 	before := number(t, fetch(t, a, "bpf.reclaim.count"), "cgroup")
 	out, err := exec.Command("sh", "-c", "echo $$ > "+dir+"/cgroup.procs && head -c 64M /dev/zero > "+file+" && cat "+file+" > /dev/null").CombinedOutput()
 	if err != nil {

@@ -10,8 +10,11 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// maxSockets is how many connections are followed at one time.
-const maxSockets = 16384
+// How many connections are followed at one time, in the making and later.
+const (
+	maxConnecting = 4096
+	maxSockets    = 16384
+)
 
 // States of TCP in the kernel (TCP_ESTABLISHED and others), and numbers of protocols.
 const (
@@ -32,6 +35,8 @@ const (
 	tcpResetsSent
 	tcpResetsReceived
 	numTCPCounts
+
+	connectGroup = 32 // where a connection in the making has its control group
 )
 
 // A connectEvent is what the program of tcpconnlat notes about a connection.
@@ -59,8 +64,9 @@ func tcpconnlat(cfg Config) *module {
 	took.Units = microseconds()
 	lost := row(8, "lost", pcp.TypeU32, pcp.SemCounter, "Number of events that were lost", "Events are lost if more than 256 happen between two fetches. The histograms have them.")
 	lost.Units, lost.From, lost.Col = count(), 1, 0
+	metric := counters("bpf.tcp.", clusterTCPConnLat)
 	own := func(item, from, col int, name, help, long string) column.Metric {
-		return column.Metric{Name: "bpf.tcp." + name, Cluster: own(clusterTCPConnLat), Item: item, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count(), From: from, Col: col, Help: help, Long: long}
+		return metric(item, from, col, name, count(), help, long)
 	}
 	metrics := []column.Metric{
 		row(0, "pid", pcp.TypeU32, pcp.SemDiscrete, "Number of the process", "The process that has connected."),
@@ -72,6 +78,7 @@ func tcpconnlat(cfg Config) *module {
 		row(6, "dport", pcp.TypeU32, pcp.SemInstant, "Port of the other side", "The port to which the process has connected."),
 		took, lost,
 		own(0, 2, 0, "connect.latency", "Number of connections made, by range of microseconds that it took", "The time from connect(2) until the answer of the other side."),
+		own(6, 3, 0, "cgroup.connect.latency", "Number of connections that tasks of a control group made, by range of microseconds that it took", "As bpf.tcp.connect.latency, for the control group of the task that connected."),
 		own(1, 2, 1, "life.latency", "Number of connections closed, by range of microseconds that they lived", "The time from the establishment of a connection, by either side, until its end."),
 		own(2, 1, 1, "connect.failed", "Number of connections that could not be made", "The other side refused, or did not answer in time."),
 		own(3, 1, 2, "retransmits", "Number of segments sent again", "Each call that sends segments again counts once."),
@@ -83,11 +90,17 @@ func tcpconnlat(cfg Config) *module {
 		column.Layout{Cols: 8, Lists: true, InDom: lastEvents(clusterTCPConnLat, "connections that were made")},
 		column.Layout{Cols: 5},
 		column.Layout{Cols: 2, Lists: true, InDom: buckets(1000+clusterTCPConnLat, "times of connections, in microseconds")},
+		column.Layout{Cols: 1, Lists: true, InDom: groupInDom(1400+clusterTCPConnLat, "microseconds")},
 	)
 	list := &eventList[connectEvent]{most: cfg.Settings.processes(m.name), block: blocks[0], lost: blocks[1]}
 	times := &histogram{block: blocks[2]}
+	dir, _ := groupDir(cfg.HostRoot)
+	byGroup := newGroupRanges(dir, blocks[3])
 	m.read = func(o *object) error {
 		times.list()
+		if err := byGroup.read(o); err != nil {
+			return err
+		}
 		_, missing, err := list.fetch(o)
 		if o == nil || err != nil {
 			return err
@@ -182,15 +195,16 @@ func writeTCP(k *kernel, o *object) error {
 	}
 	const size = 72 // of a connectEvent
 	o.events(size)
-	// A connection in the making has the time, the process and its name; others have the time.
-	o.table(&ebpf.MapSpec{Name: "connecting", Type: ebpf.LRUHash, KeySize: 8, ValueSize: 32, MaxEntries: maxSockets})
+	// A connection in the making has the time, the process, its name and its control group; others have the time.
+	o.table(&ebpf.MapSpec{Name: "connecting", Type: ebpf.LRUHash, KeySize: 8, ValueSize: connectGroup + 8, MaxEntries: maxConnecting})
+	o.groupCounts()
 	o.table(&ebpf.MapSpec{Name: "living", Type: ebpf.LRUHash, KeySize: 8, ValueSize: 8, MaxEntries: maxSockets})
 	o.counts("counts", 8, 512)
 
 	const (
 		at     = -size // of the event
 		key    = at - 8
-		began  = key - 32
+		began  = key - connectGroup - 8
 		number = began - 8
 		spare  = number - 8
 	)
@@ -214,6 +228,8 @@ func writeTCP(k *kernel, o *object) error {
 	c.store(began+8, asm.R0)
 	c.address(asm.R1, began+16)
 	c.add(asm.Mov.Imm(asm.R2, commLen), asm.FnGetCurrentComm.Call())
+	c.ownGroup(k)
+	c.store(began+connectGroup, asm.R1)
 	c.update("connecting", key, began, updateAny)
 	c.add(asm.Ja.Label(exit))
 
@@ -232,6 +248,8 @@ func writeTCP(k *kernel, o *object) error {
 		c.add(asm.LoadMem(asm.R1, asm.R7, 16+i, asm.DWord))
 		c.store(at+16+i, asm.R1)
 	}
+	c.add(asm.LoadMem(asm.R1, asm.R7, connectGroup, asm.DWord))
+	c.store(began, asm.R1)
 	c.load(asm.R7, asm.R6, sock.family)
 	c.add(asm.StoreMem(asm.RFP, at+4, asm.R7, asm.Word))
 	c.load(asm.R1, asm.R6, sock.own)
@@ -253,6 +271,8 @@ func writeTCP(k *kernel, o *object) error {
 	c.log2(asm.R8, asm.R9, asm.R2)
 	c.store(number, asm.R8) // tcpConnects is 0
 	c.bump("counts", number, spare, asm.R0)
+	c.get(asm.R1, began)
+	c.countGroup(began, asm.R8)
 	c.add(asm.Ja.Label(exit))
 
 	c.mark(closed)
