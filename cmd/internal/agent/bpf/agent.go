@@ -113,7 +113,7 @@ func trusts(client *pmda.Client) bool {
 
 // modules returns all modules.
 func modules(cfg Config) []*module {
-	return []*module{biolatency(cfg.HostRoot), runqlat(cfg.HostRoot), execsnoop(cfg), oomkill(cfg), exitsnoop(cfg), tcpconnlat(cfg), netatop(cfg), softirqs(cfg), offcputime(cfg), drsnoop(cfg), syscalls(cfg)}
+	return []*module{biolatency(cfg.HostRoot), runqlat(cfg.HostRoot), execsnoop(cfg), oomkill(cfg), exitsnoop(cfg), tcpconnlat(cfg), netatop(cfg), softirqs(cfg), offcputime(cfg), drsnoop(cfg), syscalls(cfg), cachestat(cfg)}
 }
 
 // Start loads the modules that are switched on, in the background. Requests wait for the end of that.

@@ -158,7 +158,11 @@ func start(t *testing.T, modules ...string) *Agent {
 	t.Cleanup(func() { a.Close() })
 	a.Start()
 	for _, name := range modules {
-		if got := fetch(t, a, "bpf.module.state")[name]; got != "running" {
+		got := fetch(t, a, "bpf.module.state")[name]
+		if strings.HasPrefix(got, "the kernel") && strings.Contains(got, "tracepoint") {
+			t.Skipf("eBPF is refused here: module %s: %s", name, got)
+		}
+		if got != "running" {
 			t.Fatalf("module %s: %s", name, got)
 		}
 	}

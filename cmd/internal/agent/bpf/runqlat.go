@@ -19,6 +19,7 @@ const (
 	clusterOffCPU     = 21
 	clusterReclaim    = 22
 	clusterSyscalls   = 23
+	clusterCachestat  = 24
 	clusterControl    = 1100
 )
 
