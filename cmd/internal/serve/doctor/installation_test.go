@@ -69,6 +69,7 @@ func TestAgents(t *testing.T) {
 		{"agent.slow", func(g *stage) {
 			g.withSimple("notready")
 		}, "the agent simple does not answer", nil},
+		{"agent.bpf", (*stage).withRefusedBPF, "modules of the agent bpf do not run: biolatency, oomkill, runqlat; the first: ", nil},
 		{"agent.protocol", func(g *stage) {
 			g.withSimpleAfter("(while [ ! -e " + g.path("damage") + " ]; do sleep 0.02; done; echo this is not a PDU) &\n")
 			c, ids := g.simpleAnswers()
@@ -156,12 +157,34 @@ func (g *stage) withSimpleAfter(commands string, words ...string) {
 // simpleAnswers waits until the agent simple answers, and returns a connection and the PMID of a metric.
 func (g *stage) simpleAnswers() (*pmapi.Context, []pcp.PMID) {
 	g.t.Helper()
+	return g.metricAnswers("simple.numfetch")
+}
+
+// withRefusedBPF runs a pmcd with the agent bpf, to which the kernel gives no rights although it may be root's.
+func (g *stage) withRefusedBPF() {
+	g.t.Helper()
+	command := g.program() + " pmdabpf -d 157 -l " + g.path("log/pmcd/bpf.log")
+	if os.Geteuid() == 0 {
+		setpriv, err := exec.LookPath("setpriv")
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		command = setpriv + " --bounding-set=-all --inh-caps=-all " + command
+	}
+	g.write("var/pmns/root", strings.Replace(pmcdNames, "\tsimple\n", "\tbpf\n", 1)+"bpf {\n module\n}\nbpf.module {\n state 157:1100:1\n}\n")
+	g.pmcd(bareConf+"bpf 157 pipe binary "+command+"\n", "-t", "60")
+	g.metricAnswers("bpf.module.state")
+}
+
+// metricAnswers waits until a metric has values, and returns a connection and the PMID.
+func (g *stage) metricAnswers(name string) (*pmapi.Context, []pcp.PMID) {
+	g.t.Helper()
 	c, err := pmapi.Dial(context.Background(), "unix:"+g.path("run/pmcd.socket"))
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	g.t.Cleanup(func() { c.Close() })
-	ids, err := c.LookupName(context.Background(), "simple.numfetch")
+	ids, err := c.LookupName(context.Background(), name)
 	if err != nil {
 		g.t.Fatal(err)
 	}
