@@ -48,6 +48,12 @@ func TestKernelLatencyPage(t *testing.T) {
 	if out := run("pcp info -f bpf.runq.latency"); strings.Contains(state, `"runqlat"] value "running"`) != strings.Contains(out, "inst [") {
 		t.Errorf("a module in the state\n%s\nhas the values\n%s", state, out)
 	}
+	const view = "pcp rep -s 3 :bpf-runq"
+	if ran[view] = true; strings.Contains(state, `"runqlat"] value "running"`) {
+		if out := run(view); !strings.Contains(out, "1024-2047") {
+			t.Errorf("the view has no ranges:\n%s", out)
+		}
+	}
 	run("pcp store -i runqlat bpf.control.enabled 0")
 	if out := run("pcp info -f bpf.module.state"); !strings.Contains(out, `"runqlat"] value "off"`) {
 		t.Errorf("the module is not off:\n%s", out)
