@@ -119,6 +119,7 @@ fuzz:               ## every fuzz target for FUZZTIME each
 FUZZTOTAL ?= 1h
 SOAK      ?= 10m
 ATTACK    ?= 5m
+test-long: export PCP_TEST_LONG = 1 # scripts/oracle installs a compiler too
 test-long: oracle chroot-all modules build    ## the full forms: all damages, SOAK=10m, ATTACK=5m, FUZZTOTAL=1h over all targets; docs/test-long.md
 	FUZZTOTAL=$(FUZZTOTAL) SOAK=$(SOAK) ATTACK=$(ATTACK) scripts/test-long
 
