@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
@@ -29,6 +28,7 @@ const (
 	slowFetch     = time.Second / 2 // clients with other metrics do not wait for slower fetches
 	slowFor       = time.Minute
 	instanceAgain = 3 * time.Second // between two requests for the instances of a domain
+	maxNamed      = 10000           // names that a client is sent, besides those that there are, before it is to forget them
 )
 
 // streams are the clients that receive samples.
@@ -60,13 +60,19 @@ func (s *streams) close() {
 type hubKey struct {
 	src   *source
 	share int
+	only  instance
+}
+
+// An instance is the number of the only instance that is wanted of each domain.
+type instance struct {
+	set bool
+	n   int32
 }
 
 // A hub fetches the metrics of all its listeners at once.
 type hub struct {
-	s     *streams
-	src   *source
-	share int // a pause is this many times as long as the fetch before it; 0 for no pause
+	s      *streams
+	hubKey // a pause is share times as long as the fetch before it; 0 for no pause
 
 	listeners map[*listener]struct{}
 	wake      chan struct{} // has an element when a listener came
@@ -75,12 +81,17 @@ type hub struct {
 	known     *known    // of metrics
 	metrics   map[string]*metric
 	rosters   map[pcp.InDom]*roster
+	rankings  map[string]*ranking // by the keys of listeners
 }
 
 // A listener is a client that receives samples.
 type listener struct {
 	names, rare []string
-	key         string // of both
+	largest     []string // metrics of which only the largest instances are sent
+	top         int
+	keep        time.Duration
+	key         string // of all these
+	only        instance
 	interval    time.Duration
 	out         chan []byte
 	gone        chan struct{} // closed when the hub has dropped it
@@ -90,6 +101,7 @@ type listener struct {
 	rareDue time.Time
 	seen    map[pcp.InDom]int // length of the rosters at the last sample of rare metrics
 	sent    map[pcp.InDom]sent
+	named   map[pcp.InDom]map[int32]string // of the instances that were sent, if there are largest ones
 }
 
 type sent struct{ epoch, n int }
@@ -115,12 +127,12 @@ func (s *streams) join(src *source, share int, peer string, l *listener) (*hub, 
 	if s.ctx.Err() != nil || s.count >= MaxStreams || s.peers[peer] >= MaxStreamsPerPeer {
 		return nil, &failure{http.StatusServiceUnavailable, "too many streams"}
 	}
-	key := hubKey{src, share}
+	key := hubKey{src, share, l.only}
 	b := s.hubs[key]
 	if b == nil {
 		b = &hub{
-			s: s, src: src, share: share, listeners: map[*listener]struct{}{}, wake: make(chan struct{}, 1),
-			busy: map[string]bool{}, rosters: map[pcp.InDom]*roster{},
+			s: s, hubKey: key, listeners: map[*listener]struct{}{}, wake: make(chan struct{}, 1),
+			busy: map[string]bool{}, rosters: map[pcp.InDom]*roster{}, rankings: map[string]*ranking{},
 		}
 		s.hubs[key] = b
 		s.running.Go(b.run)
@@ -129,6 +141,9 @@ func (s *streams) join(src *source, share int, peer string, l *listener) (*hub, 
 	s.peers[peer]++
 	l.due = grid(time.Now(), l.interval)
 	b.listeners[l] = struct{}{}
+	if len(l.largest) > 0 && b.rankings[l.key] == nil {
+		b.rankings[l.key] = &ranking{top: l.top, keep: l.keep, metrics: map[string]*ranked{}}
+	}
 	select {
 	case b.wake <- struct{}{}:
 	default:
@@ -159,6 +174,12 @@ func (b *hub) drop(l *listener, why string) {
 	delete(b.listeners, l)
 	l.why = why
 	close(l.gone)
+	for other := range b.listeners {
+		if other.key == l.key {
+			return
+		}
+	}
+	delete(b.rankings, l.key)
 }
 
 // run fetches until there are no listeners.
@@ -190,7 +211,7 @@ func (b *hub) next() (t time.Time, ok bool) {
 		}
 	}
 	if len(b.listeners) == 0 {
-		delete(b.s.hubs, hubKey{b.src, b.share})
+		delete(b.s.hubs, b.hubKey)
 		return t, false
 	}
 	for l := range b.listeners {
@@ -268,20 +289,11 @@ func (b *hub) grown(l *listener) bool {
 
 // sample fetches once for a group of listeners.
 func (b *hub) sample(key string, list []order) {
-	var names []string
-	all := map[string]bool{}
-	for i := range list {
-		for _, name := range list[i].names() {
-			if !all[name] {
-				all[name] = true
-				names = append(names, name)
-			}
-		}
-	}
+	w := b.wanted(list)
 	ctx, cancel := context.WithTimeout(b.s.ctx, linkTimeout)
 	defer cancel()
 	began := time.Now()
-	f, err := b.fetch(ctx, names)
+	f, err := b.fetch(ctx, w)
 	now := time.Now()
 	took := now.Sub(began)
 	b.s.mu.Lock()
@@ -311,11 +323,49 @@ func (b *hub) sample(key string, list []order) {
 	}
 }
 
+// A wanted is what a fetch is for.
+type wanted struct {
+	names    []string
+	whole    map[string]bool // metrics all of whose instances are wanted
+	largest  map[string][]string
+	rankings map[string]*ranking // both by the keys of listeners
+}
+
+// wanted returns what listeners want.
+func (b *hub) wanted(list []order) *wanted {
+	w := &wanted{whole: map[string]bool{}, largest: map[string][]string{}, rankings: map[string]*ranking{}}
+	all := map[string]bool{}
+	add := func(name string) {
+		if !all[name] {
+			all[name] = true
+			w.names = append(w.names, name)
+		}
+	}
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	for i := range list {
+		for _, name := range list[i].names() {
+			add(name)
+			w.whole[name] = true
+		}
+		l := list[i].listener
+		if r := b.rankings[l.key]; r != nil && w.rankings[l.key] == nil {
+			w.rankings[l.key], w.largest[l.key] = r, l.largest
+			for _, name := range l.largest {
+				add(name)
+			}
+		}
+	}
+	return w
+}
+
 // A fetched is the result of a fetch: the JSON of the values of each metric that has some.
 type fetched struct {
 	time    []byte
 	values  map[string][]byte
 	domains map[string]pcp.InDom
+	choices map[string]map[string]*choice // of metrics by their names, by the keys of listeners
+	before  map[string][]byte             // the times of the samples before these
 }
 
 // resolve returns metrics by their names, nil for missing ones and for event records.
@@ -362,8 +412,8 @@ func (b *hub) resolve(ctx context.Context, names []string) ([]*metric, error) {
 }
 
 // fetch fetches metrics by their names, and the names of instances that are unknown.
-func (b *hub) fetch(ctx context.Context, names []string) (*fetched, error) {
-	metrics, err := b.resolve(ctx, names)
+func (b *hub) fetch(ctx context.Context, w *wanted) (*fetched, error) {
+	metrics, err := b.resolve(ctx, w.names)
 	if err != nil {
 		return nil, err
 	}
@@ -381,12 +431,21 @@ func (b *hub) fetch(ctx context.Context, names []string) (*fetched, error) {
 	var f *fetched
 	err = b.src.with(ctx, func(l *link) error {
 		now := time.Now()
+		if b.only.set {
+			defer l.c.AddProfile(pcp.InDomNull)
+			if err := b.restrict(l, metrics); err != nil {
+				return err
+			}
+		}
 		changes, err := l.c.FetchInto(ctx, ids, &l.res)
 		if err != nil {
 			return err
 		}
 		b.src.shared.note(l, changes, now)
-		f = render(names, metrics, &l.res)
+		f = render(w, metrics, &l.res)
+		if b.only.set {
+			return nil // its values need no names
+		}
 		for _, indom := range b.unknown(metrics, &l.res, now) {
 			list, err := l.c.GetInDom(ctx, indom)
 			if broken(err) {
@@ -401,21 +460,59 @@ func (b *hub) fetch(ctx context.Context, names []string) (*fetched, error) {
 	return f, err
 }
 
+// restrict has a fetch return the values of one instance only.
+func (b *hub) restrict(l *link, metrics []*metric) error {
+	if err := l.c.DelProfile(pcp.InDomNull); err != nil {
+		return err
+	}
+	for _, m := range metrics {
+		if m == nil || m.desc.InDom == pcp.InDomNull {
+			continue
+		}
+		if err := l.c.AddProfile(m.desc.InDom, b.only.n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func appendTime(b []byte, t pcp.Timestamp) []byte {
+	b = append(strconv.AppendInt(b, t.Sec, 10), '.')
+	return ctext.AppendDigits(b, uint32(t.Nsec), 9)
+}
+
 // render returns the values of a result as JSON.
-func render(names []string, metrics []*metric, res *pcp.Result) *fetched {
-	f := &fetched{values: make(map[string][]byte, len(names)), domains: make(map[string]pcp.InDom, len(names))}
-	f.time = strconv.AppendInt(nil, res.Time.Sec, 10)
-	f.time = append(f.time, '.')
-	f.time = ctext.AppendDigits(f.time, uint32(res.Time.Nsec), 9)
+func render(w *wanted, metrics []*metric, res *pcp.Result) *fetched {
+	f := &fetched{
+		time: appendTime(nil, res.Time), values: make(map[string][]byte, len(w.names)), domains: make(map[string]pcp.InDom, len(w.names)),
+		choices: map[string]map[string]*choice{}, before: map[string][]byte{},
+	}
 	var b []byte
+	at := map[string]int{}
 	for i, m := range metrics {
 		if m == nil || i >= len(res.Sets) {
 			continue
 		}
-		start := len(b)
-		b = m.appendCompact(b, &res.Sets[i])
-		f.values[names[i]] = b[start:len(b):len(b)]
-		f.domains[names[i]] = m.desc.InDom
+		name := w.names[i]
+		f.domains[name] = m.desc.InDom
+		ranks := m.desc.InDom != pcp.InDomNull && m.numeric()
+		if ranks {
+			at[name] = i
+		}
+		if w.whole[name] || !ranks {
+			start := len(b)
+			b = m.appendCompact(b, &res.Sets[i])
+			f.values[name] = b[start:len(b):len(b)]
+		}
+	}
+	find := func(name string) (*metric, *pcp.ValueSet) {
+		if i, ok := at[name]; ok {
+			return metrics[i], &res.Sets[i]
+		}
+		return nil, nil
+	}
+	for key, r := range w.rankings {
+		f.choices[key], f.before[key] = r.rank(w.largest[key], find, res.Time)
 	}
 	return f
 }
@@ -483,85 +580,4 @@ func (b *hub) learn(indom pcp.InDom, list []pcp.Instance) {
 			r.list = append(r.list, in)
 		}
 	}
-}
-
-// message returns the event for a listener. Listeners of the same metrics share it, unless they lack names of instances.
-func (b *hub) message(f *fetched, o *order, shared map[string][]byte) []byte {
-	names := o.names()
-	lacking := b.lacking(f, o, names)
-	key := strconv.FormatBool(o.rare) + o.key
-	if m := shared[key]; m != nil && lacking == nil {
-		return m
-	}
-	m := append(make([]byte, 0, 1024), `data: {"timestamp":`...)
-	m = append(m, f.time...)
-	if lacking != nil {
-		m = append(m, `,"instances":{`...)
-		m = append(m, lacking...)
-		m = append(m, '}')
-	}
-	m = append(m, `,"values":{`...)
-	first := true
-	for _, name := range names {
-		v, ok := f.values[name]
-		if !ok {
-			continue
-		}
-		if !first {
-			m = append(m, ',')
-		}
-		first = false
-		m = rest.AppendString(m, name)
-		m = append(m, ':')
-		m = append(m, v...)
-	}
-	m = append(m, "}}\n\n"...)
-	if lacking == nil {
-		shared[key] = m
-	}
-	return m
-}
-
-// lacking returns the instances that a listener was not sent, as members of a JSON object; nil if there are none.
-func (b *hub) lacking(f *fetched, o *order, names []string) (m []byte) {
-	for _, name := range names {
-		indom, ok := f.domains[name]
-		r := b.rosters[indom]
-		if !ok || r == nil {
-			continue
-		}
-		if o.rare {
-			if _, ok := o.seen[indom]; !ok && slices.Contains(o.listener.rare, name) {
-				o.seen[indom] = b.rosterLen(indom)
-			}
-		}
-		at := o.sent[indom]
-		if at.epoch != r.epoch {
-			at = sent{epoch: r.epoch}
-		}
-		if at.n < len(r.list) {
-			if m != nil {
-				m = append(m, ',')
-			}
-			m = append(m, '"')
-			m = append(m, indom.String()...)
-			m = append(m, `":{`...)
-			if at.n == 0 { // the client forgets the instances that it knows
-				m = append(m, `"":0,`...)
-			}
-			for i, in := range r.list[at.n:] {
-				if i > 0 {
-					m = append(m, ',')
-				}
-				m = append(m, '"')
-				m = strconv.AppendUint(m, uint64(uint32(in.Inst)), 10)
-				m = append(m, `":`...)
-				m = rest.AppendString(m, in.Name)
-			}
-			m = append(m, '}')
-			at.n = len(r.list)
-		}
-		o.sent[indom] = at
-	}
-	return m
 }

@@ -3,6 +3,7 @@ package webapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,7 +20,11 @@ func (h *Handler) Stream() http.Handler { return http.HandlerFunc(h.serveStream)
 
 // streamParams are the parameters of /stream.
 var streamParams = []param{
-	{name: "names", text: "metrics, separated by commas", required: true},
+	{name: "names", text: "metrics, separated by commas; they or largest are required"},
+	{name: "largest", text: "metrics, of whose instances only those with the largest values are sent, of counters those with the largest rates"},
+	{name: "top", text: "how many of them, up to 1000; 100 by default"},
+	{name: "keep", text: "seconds for which an instance is sent after it was among the largest, up to 3600; 60 by default"},
+	{name: "instance", text: "the number of an instance, of which alone values are sent"},
 	{name: "rare", text: "metrics that rarely change: each is sent every ten seconds, and when there are new instances"},
 	{name: "interval", text: "seconds between samples, a multiple of 0.25; 1 by default"},
 	{name: "share", text: "the pause after a fetch is at least this many times as long as the fetch took, up to ten seconds"},
@@ -28,21 +33,22 @@ var streamParams = []param{
 // parseStream reads the parameters of /stream.
 func parseStream(p rest.Params) (l *listener, share int, err error) {
 	l = &listener{
-		names: split(p.Value("names")), rare: split(p.Value("rare")), interval: time.Second,
+		names: split(p.Value("names")), rare: split(p.Value("rare")), largest: split(p.Value("largest")), interval: time.Second,
+		top: defaultTop, keep: defaultKeep,
 		out: make(chan []byte, streamQueue), gone: make(chan struct{}), seen: map[pcp.InDom]int{}, sent: map[pcp.InDom]sent{},
 	}
-	for _, list := range []*[]string{&l.names, &l.rare} {
+	for _, list := range []*[]string{&l.names, &l.rare, &l.largest} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
 	l.rare = slices.DeleteFunc(l.rare, func(name string) bool { return slices.Contains(l.names, name) })
-	switch n := len(l.names) + len(l.rare); {
+	l.largest = slices.DeleteFunc(l.largest, func(name string) bool { return slices.Contains(l.names, name) || slices.Contains(l.rare, name) })
+	switch n := len(l.names) + len(l.rare) + len(l.largest); {
 	case n == 0:
 		return nil, 0, fail("names are missing")
 	case n > MaxStreamNames:
 		return nil, 0, fail("more than " + strconv.Itoa(MaxStreamNames) + " metrics")
 	}
-	l.key = strings.Join(l.names, ",") + ";" + strings.Join(l.rare, ",")
 	if text, ok := p.Get("interval"); ok {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v > 0 && v <= 86400) {
@@ -56,7 +62,44 @@ func parseStream(p rest.Params) (l *listener, share int, err error) {
 			return nil, 0, fail("share: want a number up to " + strconv.Itoa(maxShare))
 		}
 	}
+	if err := l.parseTop(p); err != nil {
+		return nil, 0, err
+	}
+	l.key = strings.Join(l.names, ",") + ";" + strings.Join(l.rare, ",")
+	if len(l.largest) > 0 {
+		l.key += fmt.Sprintf(";%s;%d;%v;%v", strings.Join(l.largest, ","), l.top, l.keep, l.interval)
+		l.named = map[pcp.InDom]map[int32]string{}
+	}
 	return l, share, nil
+}
+
+// parseTop reads the parameters that choose instances.
+func (l *listener) parseTop(p rest.Params) error {
+	if text, ok := p.Get("top"); ok {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > MaxTop {
+			return fail("top: want a number from 1 to " + strconv.Itoa(MaxTop))
+		}
+		if len(l.largest) == 0 {
+			return fail("top: want metrics in largest")
+		}
+		l.top = n
+	}
+	if text, ok := p.Get("keep"); ok {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v >= 0 && v <= longestKeep.Seconds()) {
+			return fail("keep: want seconds, up to 3600")
+		}
+		l.keep = time.Duration(v * float64(time.Second))
+	}
+	if text, ok := p.Get("instance"); ok {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return fail("instance: want the number of an instance")
+		}
+		l.only = instance{true, int32(n)}
+	}
+	return nil
 }
 
 const typeEvents = "text/event-stream"
@@ -99,7 +142,7 @@ func (h *Handler) stream(w http.ResponseWriter, req *http.Request, params rest.P
 	if err := src.admit(&request{http: req, peer: peer, params: params}); err != nil {
 		return err
 	}
-	if err := checkNames(req.Context(), src, append(slices.Clip(l.names), l.rare...)); err != nil {
+	if err := checkNames(req.Context(), src, slices.Concat(l.names, l.rare, l.largest)); err != nil {
 		return err
 	}
 	b, err := h.streams.join(src, share, peer.Address, l)

@@ -28,6 +28,9 @@ type event struct {
 	Timestamp json.Number
 	Instances map[string]map[string]any
 	Values    map[string]json.RawMessage
+	Others    map[string][2]float64
+	Since     json.Number
+	Before    map[string]json.RawMessage
 }
 
 // A subscription is a client of /stream.
@@ -254,6 +257,10 @@ func TestStreamEnds(t *testing.T) {
 	f(trusted, "names="+strings.Join(many, ","), 400, "more than 1000")
 	f(trusted, "names=a&interval=nan", 400, "interval")
 	f(trusted, "names=a&share=-1", 400, "share")
+	f(trusted, "names=a&top=5", 400, "top: want metrics in largest")
+	f(trusted, "largest=a&top=1001", 400, "top: want a number from 1 to 1000")
+	f(trusted, "largest=a&keep=-1", 400, "keep")
+	f(trusted, "names=a&instance=x", 400, "instance")
 	f(trusted, "names=no.such", 400, "Unknown metric name")
 	f(trusted, "names=a&hostspec=192.0.2.1", 400, "Connection refused")
 	f(stranger, "names=a&hostspec="+c.spec(), 403, "No permission")
@@ -344,7 +351,7 @@ func TestStreamClosing(t *testing.T) {
 
 // FuzzStream checks the limits of parameters that are accepted.
 func FuzzStream(f *testing.F) {
-	for _, s := range []string{"names=a,b&rare=b,c&interval=1.1&share=20", "names=,,&interval=1e-9", "rare=a&interval=86400&share=100", "names=%00&interval=Inf"} {
+	for _, s := range []string{"names=a,b&rare=b,c&interval=1.1&share=20", "names=,,&interval=1e-9", "rare=a&interval=86400&share=100", "names=%00&interval=Inf", "largest=a,b&names=b&top=7&keep=1e3", "names=a&instance=4294967295"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
@@ -356,7 +363,7 @@ func FuzzStream(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if n := len(l.names) + len(l.rare); n == 0 || n > MaxStreamNames || share < 0 || share > maxShare || l.interval < streamGrid || l.interval > 25*time.Hour || l.interval%streamGrid != 0 {
+		if n := len(l.names) + len(l.rare) + len(l.largest); n == 0 || l.top < 1 || l.top > MaxTop || l.keep < 0 || l.keep > longestKeep || n > MaxStreamNames || share < 0 || share > maxShare || l.interval < streamGrid || l.interval > 25*time.Hour || l.interval%streamGrid != 0 {
 			t.Errorf("%q: %+v, %d", query, l, share)
 		}
 		for _, name := range l.rare {
