@@ -76,35 +76,3 @@ func TestCompare(t *testing.T) {
 	p.until("document.querySelector('.joint')?.textContent.includes('in pale colours the largest samples')")
 	p.shot("largest")
 }
-
-// TestManyInstances draws a metric with 5,000 instances, and reports how fluid the page is: the time depends on the machine.
-func TestManyInstances(t *testing.T) {
-	f := newFake(t)
-	for i := range 5000 {
-		f.domains["99.1"] = append(f.domains["99.1"], fmt.Sprintf("queue-%04d", i))
-	}
-	f.metrics = append(f.metrics, fakeMetric{name: "many.calls", pmid: "99.1.0", indom: "99.1", kind: "u64", sem: "counter", units: "count", oneline: "many", value: func(i int, t float64) any {
-		return math.Floor(float64(1+i%1000) * math.Mod(t, 1e6))
-	}})
-	f.noSeries = true
-	p := open(t, f, "#/charts?chart=many.calls", 1280, 900)
-	p.until("document.querySelectorAll('.chart tbody tr').length === 24 && document.querySelector('.chart').textContent.includes('of 5000 lines')")
-	// The largest are there.
-	p.until("/^queue-\\d999$/.test(document.querySelector('.chart tbody th').textContent)")
-	p.wait(f, "many.calls", 5)
-	frames := eval[[]float64](p, `new Promise((done) => {
-		const began = performance.now();
-		const times = [];
-		let last = began;
-		const frame = (t) => {
-			const r = document.querySelector('.u-over').getBoundingClientRect();
-			document.querySelector('.u-over').dispatchEvent(new MouseEvent('mousemove', { clientX: r.left + (times.length * 7) % r.width, clientY: r.top + 30, bubbles: true }));
-			times.push(t - last);
-			last = t;
-			if (performance.now() - began < 4000) requestAnimationFrame(frame);
-			else done([times.length / (performance.now() - began) * 1000, Math.max(...times)]);
-		};
-		requestAnimationFrame(frame);
-	})`, chromedp.EvalAwaitPromise)
-	t.Logf("5,000 instances: %.0f frames a second while the pointer moves, the longest took %.0f ms", frames[0], frames[1])
-}

@@ -33,6 +33,7 @@ type fake struct {
 	streams    bool          // there is /stream
 	cut        chan struct{} // closed to end the streams
 	real       http.Handler  // answers /series in place of this, if it is set
+	collector  http.Handler  // answers /pmapi and /stream, if it is set
 	fleet      http.Handler  // answers /fleet, if it is set
 	diagnose   http.Handler  // answers /diagnose, if it is set
 	alerts     http.Handler  // answers /alerts for clients with the token, if it is set
@@ -263,6 +264,10 @@ func (f *fake) instances(m fakeMetric) []int {
 }
 
 func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
+	if f.collector != nil {
+		f.collector.ServeHTTP(w, r)
+		return
+	}
 	f.mu.Lock()
 	down := f.down
 	f.mu.Unlock()
@@ -344,6 +349,10 @@ func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
 
 // stream sends samples as server-sent events.
 func (f *fake) stream(w http.ResponseWriter, r *http.Request) {
+	if f.collector != nil {
+		f.collector.ServeHTTP(w, r)
+		return
+	}
 	f.mu.Lock()
 	has, down, cut := f.streams, f.down, f.cut
 	f.mu.Unlock()
@@ -375,6 +384,9 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request) {
 			list := []any{}
 			known := map[string]any{"": 0}
 			for _, i := range f.instances(m) {
+				if q.Has("instance") && q.Get("instance") != strconv.Itoa(f.number(m, i)) {
+					continue
+				}
 				list = append(list, f.number(m, i), m.value(i, now))
 				known[strconv.Itoa(f.number(m, i))] = f.nameOf(m, i)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,18 +38,29 @@ func TestStream(t *testing.T) {
 	moves()
 	p.until("[...document.querySelectorAll('.chart tbody th')].some((e) => e.textContent.includes('sda'))")
 
+	streams := func(what string) {
+		t.Helper()
+		await.Until(t, "there is a stream with "+what, func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return slices.ContainsFunc(f.log, func(s string) bool { return strings.HasPrefix(s, "/stream?") && strings.Contains(s, what) })
+		})
+	}
+	// One process has a stream with its instance alone.
+	p.do("location.hash = '#/activity?pid=5002'")
+	streams("instance=5002")
+	p.until("document.querySelectorAll('.process .uplot').length >= 3")
+	more(4)
+	polled = f.fetched()
+	more(6)
+	if n := f.fetched(); n > polled+1 {
+		t.Errorf("%d fetches of a process beside its stream", n-polled)
+	}
+	p.until("[...document.querySelectorAll('.process .chart tbody td')].some((e) => e.textContent.startsWith('140'))") // percent of a processor, in the program
+
 	// Another chart has another stream.
 	p.do("location.hash = '#/charts?chart=swap.used'")
-	await.Until(t, "the new chart is in the stream", func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		for _, s := range f.log {
-			if strings.HasPrefix(s, "/stream?") && strings.Contains(s, "swap.used") {
-				return true
-			}
-		}
-		return false
-	})
+	streams("swap.used")
 
 	// A hidden page asks for nothing.
 	hide := func(hidden string) {

@@ -8,7 +8,7 @@ import type { ChartPanel } from "./dashboard";
 import { useApp, useFeedVersion } from "./context";
 import { csv, fileName, numbersOf, png, save, svg, type Picture } from "./export";
 import { leadOfMetrics } from "./list";
-import { align, draw, maxLines, peak, stack, statsOf, sourceOf, wantKey, wantPlots, type Drawing } from "./lines";
+import { align, draw, maxLines, peak, stack, statsOf, sourceOf, wantKey, wantLines, wantPlots, type Drawing, type Drawn } from "./lines";
 import { colorsOf } from "./schemes";
 import type { State } from "./state";
 import { inks, scaleOf } from "./theme";
@@ -131,7 +131,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   const { feed, state, theme, zoom } = useApp();
   const version = useFeedVersion();
   const panel = props.panel;
-  useEffect(() => wantPlots(feed, panel.plots, true), [feed, wantKey(panel.plots)]);
+  useEffect(() => wantPlots(feed, panel.plots, true, true), [feed, wantKey(panel.plots)]);
 
   const [hidden, setHidden] = useState<Set<string>>(new Set());
   const [hover, setHover] = useState<number | null>(null);
@@ -139,6 +139,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const shape = useRef("");
+  const made = useRef<unknown[]>([]); // what the picture was made of
   const now = useRef(state);
   const way = useRef<Partial<State>>({}); // to what this chart is about
   now.current = state;
@@ -154,6 +155,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   way.current = lead.to;
   const [chosenTop, setTop] = useState<number | null>(null);
   const limit = chosenTop ?? panel.top ?? maxLines;
+  useEffect(() => wantLines(feed, panel.plots, limit), [feed, wantKey(panel.plots), limit]);
   const [points, setPoints] = useState(400);
   const d = useMemo(() => draw(panel, feed, from, to, points, limit), [panel, feed, from, to, version, points, limit]);
   const stacked = panel.style === "stack" || panel.style === "share";
@@ -166,6 +168,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   const used = new Set(d.lines.map((l) => given.current.get(l.key)));
   let next = 0;
   const colored = d.lines.map((l) => {
+    if (l.rest) return { ...l, color: l.color! };
     let n = given.current.get(l.key);
     if (n === undefined) {
       while (used.has(next)) next++;
@@ -175,7 +178,11 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     }
     return { ...l, color: l.color ?? colors[n % colors.length] };
   });
-  const visible = colored.filter((l) => !hidden.has(l.key));
+  // What is drawn only if one asks for it is in the set if one did.
+  const isHidden = (l: Drawn) => hidden.has(l.key) !== !!l.off;
+  const visible = colored.filter((l) => !isHidden(l));
+  const rest = colored.find((l) => l.rest)?.rest;
+  const several = colored.filter((l) => !l.rest).length + d.more;
   // Lines of the second axis cannot be in a stack.
   const inStack = stacked ? visible.filter((l) => l.axis === 0) : [];
   const others = stacked ? visible.filter((l) => l.axis !== 0) : visible;
@@ -199,6 +206,10 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   useEffect(() => {
     const el = box.current;
     if (!el || dragging.current) return; // what is dragged over stands still
+    // The pointer moves often: the picture is the same meanwhile.
+    const inputs = [d, panel, hidden, theme, v, from, to, before, atLeast.current, props.tall];
+    if (shape.current && made.current.length && inputs.every((x, i) => x === made.current[i])) return;
+    made.current = inputs;
     if (!visible.length) {
       plot.current?.destroy();
       plot.current = null;
@@ -441,7 +452,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   const rows =
     stacked && (panel.plots.length > 1 || colored.length < 2) && colored.length <= inOrder
       ? [...measured].reverse()
-      : [...measured].sort((a, b) => (b.stats[by] ?? -Infinity) - (a.stats[by] ?? -Infinity));
+      : [...measured].sort((a, b) => Number(!!a.rest) - Number(!!b.rest) || (b.stats[by] ?? -Infinity) - (a.stats[by] ?? -Infinity));
   const column = (key: Order, title: string, hint: string) => (
     <th scope="col" aria-sort={by === key ? "descending" : undefined}>
       <button type="button" class="sort" title={hint} onClick={() => setOrder(key)}>
@@ -463,7 +474,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
         return;
       }
       if (as === "json") {
-        save(name("json"), "application/json", numbersOf({ title, host: feed.host, from, to }, shownLines.map((l) => ({ label: l.label, metric: sourceOf(panel.plots[Number(l.key.split(" ", 1)[0])]), instance: l.key.slice(l.key.indexOf(" ") + 1), kind: l.kind, t: l.all.t, v: l.all.v }))));
+        save(name("json"), "application/json", numbersOf({ title, host: feed.host, from, to }, shownLines.map((l) => ({ label: l.label, metric: sourceOf(panel.plots[Number(l.key.split(" ", 1)[0])]), instance: l.rest ? l.label : l.key.slice(l.key.indexOf(" ") + 1), kind: l.kind, t: l.all.t, v: l.all.v }))));
         return;
       }
       if (!u) return;
@@ -550,7 +561,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
             <tbody>
               {rows.map((l) => {
                 const s = l.stats;
-                const off = hidden.has(l.key);
+                const off = isHidden(l);
                 const over = l.axis === 0 ? reached(s.at, panel.thresholds) : null;
                 return (
                   <tr key={l.key} class={off ? "off" : ""}>
@@ -583,7 +594,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
           {d.means > 0 && `Means of ${span(d.means)} are drawn${panel.style === "line" || panel.style === "area" ? ", and above them in pale colours the largest samples" : ""}; max is that of samples.`}
         </p>
       )}
-      {colored.length + d.more > few && (
+      {several > few && (
         <p class="note">
           <label>
             Draw the{" "}
@@ -594,7 +605,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
                 </option>
               ))}
             </select>{" "}
-            of {colored.length + d.more} lines
+            of {several} lines
           </label>
         </p>
       )}
@@ -607,7 +618,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       {(d.more > 0 || d.other.length > 0 || ((d.absent.length > 0 || d.lost.length > 0) && colored.length > 0)) && (
         <p class="note">
           {colored.length > 0 && d.lost.length > 0 && `Not drawn: ${d.lost.join("; ")}. `}
-          {d.more > 0 && `${d.more} more lines are not drawn. `}
+          {d.more > 0 && `${d.more} more lines are not drawn${rest ? `; “others” is their ${rest}` : ""}. `}
           {d.other.length > 0 && `Not drawn, as a third unit has no axis: ${d.other.join(", ")}. `}
           {d.absent.length > 0 && colored.length > 0 && `Not there: ${d.absent.join(", ")}.`}
         </p>

@@ -1,17 +1,18 @@
 // The Feed has the values of all metrics that something on the page wants. The server sends them; without streams,
 // the Feed polls the collector. The archives have the time before.
 
-import { ask, LiveSource, RecordedSource, Refused, visible, type Meta, type Only, type Span, type Table } from "./source";
+import { ask, LiveSource, RecordedSource, Refused, visible, type Meta, type Only, type Span, type Table, type Wish } from "./source";
 import { slot } from "./stream";
 import { Queries } from "./promql";
 import { plain } from "./time";
-import { append, join } from "./values";
+import { append, fill, join } from "./values";
 import type { View } from "./state";
 
 interface Want {
   count: number;
   history: number; // of those, how many draw the past
   rare: number; // of those, how many are content with a value now and then
+  part: number; // of those, how many are content with the largest instances
 }
 
 interface Past {
@@ -38,6 +39,8 @@ const maxOthers = 30; // hosts in a dashboard, besides that of the page
 const labelsAgain = 20_000; // ms between two requests for the labels of instances
 const streamAgain = 10_000; // ms until a stream is tried again
 const finest = 0.25; // seconds between samples of a stream, at least
+const leastTop = 24; // instances of a metric of which a chart has lines, at least
+const keeps = [60, 300, 900, 3600]; // seconds for which the server sends what was among the largest
 const growth = 10_000; // ms between two looks for what archives have got
 
 export class Feed {
@@ -72,6 +75,8 @@ export class Feed {
   private streaming: AbortController | null = null;
   private streamAt = 0; // when a stream may be tried; Infinity if the server has none
   private branches = new Set<Feed>();
+  private large = new Set<string>(); // metrics with more instances than are drawn
+  private tops = new Map<object, number>(); // how many instances each chart draws
   private rareAt = -Infinity; // when what is wanted rarely was asked for
 
   // A Feed with a trunk is a branch of it: it has a context of its own, so that what is slow does not keep
@@ -238,15 +243,29 @@ export class Feed {
     for (const f of this.listeners) f();
   }
 
-  // want keeps metrics fetched until the returned function is called.
-  want(names: string[], history: boolean, rare = false): () => void {
+  // draws has the server send so many of the largest instances, until the returned function is called.
+  draws(n: number): () => void {
+    const key = {};
+    const before = this.top;
+    this.tops.set(key, n);
+    if (this.top > before && this.large.size) this.streaming?.abort();
+    return () => void this.tops.delete(key);
+  }
+
+  private get top(): number {
+    return Math.max(leastTop, ...this.tops.values());
+  }
+
+  // want keeps metrics fetched until the returned function is called. With part, the largest instances suffice.
+  want(names: string[], history: boolean, rare = false, part = false): () => void {
     let fresh = false;
     for (const n of names) {
-      const w = this.wants.get(n) ?? { count: 0, history: 0, rare: 0 };
+      const w = this.wants.get(n) ?? { count: 0, history: 0, rare: 0, part: 0 };
       if (w.count === 0) fresh = true;
       w.count++;
       if (history) w.history++;
       if (rare) w.rare++;
+      if (part) w.part++;
       this.wants.set(n, w);
     }
     if (rare) this.rareAt = -Infinity;
@@ -258,7 +277,9 @@ export class Feed {
         w.count--;
         if (history) w.history--;
         if (rare) w.rare--;
+        if (part) w.part--;
         if (w.count === 0) {
+          this.large.delete(n);
           this.wants.delete(n);
           if (this !== this.trunk?.shared) this.ring.delete(n); // one who looks again finds it
           this.older.delete(n);
@@ -365,7 +386,7 @@ export class Feed {
         for (const n of unknown) if (!this.metas.has(n)) this.absent.add(n);
       }
       const rare = this.now - this.rareAt >= rarely;
-      const known = names.filter((n) => this.metas.has(n) && (rare || this.wants.get(n)?.rare !== this.wants.get(n)?.count));
+      const known = names.filter((n) => this.metas.has(n) && !(this.couldStream && this.isLarge(n)) && (rare || this.wants.get(n)?.rare !== this.wants.get(n)?.count));
       if (known.length) this.take(await this.live.read(known, null));
       if (rare) this.rareAt = this.now;
       else if (!this.now) this.now = Date.now() / 1000;
@@ -406,33 +427,47 @@ export class Feed {
     this.tickIn(wait);
   }
 
-  private get mayStream(): boolean {
-    return !this.only && this.view.step >= finest && performance.now() >= this.streamAt && !this.rests && this.lists().some((l) => l.length);
+  private get couldStream(): boolean {
+    return this.view.step >= finest && performance.now() >= this.streamAt;
   }
 
-  // lists returns the metrics of each sample, and those that are wanted rarely.
-  private lists(): [string[], string[]] {
+  private get mayStream(): boolean {
+    const w = this.wish();
+    return this.couldStream && !this.rests && w.often.length + w.rare.length + w.largest.length > 0;
+  }
+
+  // isLarge reports whether the largest instances of a metric suffice.
+  private isLarge(name: string): boolean {
+    const w = this.wants.get(name);
+    return this.large.has(name) && !!w && w.part === w.count;
+  }
+
+  // wish returns what a stream is to send.
+  private wish(): Wish {
     const often: string[] = [];
     const rare: string[] = [];
-    for (const [n, w] of this.wants) if (this.metas.has(n) && !this.absent.has(n)) (w.rare === w.count ? rare : often).push(n);
-    return [often.sort(), rare.sort()];
+    const largest: string[] = [];
+    for (const [n, w] of this.wants) if (this.metas.has(n) && !this.absent.has(n)) (w.rare === w.count ? rare : this.isLarge(n) ? largest : often).push(n);
+    const { top } = this;
+    const { window } = this.view;
+    return { often: often.sort(), rare: rare.sort(), largest: largest.sort(), top: largest.length ? top : 0, keep: largest.length ? (keeps.find((k) => k >= window) ?? keeps[keeps.length - 1]) : 0 };
   }
 
   // receive has the server send samples, until other metrics are wanted or the stream ends; polling follows.
   private async receive(): Promise<void> {
     const abort = (this.streaming = new AbortController());
     const { step } = this.view;
-    const lists = this.lists();
-    const key = lists.join(";");
+    const wish = this.wish();
+    const key = JSON.stringify(wish);
     const leave = await slot();
     let wait = streamAgain;
     try {
       if (leave && !abort.signal.aborted) {
-        await this.live.stream(lists, step, this.trunk ? share : 0, abort.signal, (read) => {
+        await this.live.stream(wish, step, this.trunk ? share : 0, abort.signal, (read) => {
           wait = 0;
           this.take(read);
           this.changed();
-          if (this.lists().join(";") !== key || this.view.step !== step || this.rests) abort.abort();
+          if (JSON.stringify(this.wish()) !== key || this.view.step !== step || this.rests) abort.abort();
         });
       }
     } catch (e) {
@@ -451,12 +486,15 @@ export class Feed {
     for (const [name, table] of read) {
       const w = this.wants.get(name);
       if (!w) continue; // nobody wants it any more
+      if (!table.rest && table.series.size > this.top) this.large.add(name);
       let ring = this.ring.get(name);
+      if (table.rest && ring && !ring.rest && ring.series.size > table.series.size) ring = undefined; // of what was seen, most is not sent any more
       if (!ring) this.ring.set(name, (ring = { t: [], series: new Map() }));
       // Rates over an instant would be those of single ticks of the kernel's clock.
       if (ring.t.length && table.t.length && table.t[0] - ring.t[ring.t.length - 1] < Math.min(closest, this.view.step / 2)) continue;
       let kept = w.history ? window : Math.max(3 * this.view.step, 5);
       if (this.trunk && !w.history && !w.rare) kept = Math.max(kept, Math.min(keptSeconds, (keptCells / (table.series.size || 1)) * this.view.step));
+      fill(ring, table.before);
       append(ring, table, this.now - kept);
       const p = this.older.get(name);
       if (p && this.view.live && ring.t[0] < this.now - this.view.window) this.older.delete(name);

@@ -4,7 +4,7 @@ import type { PlotPanel, Plot } from "./dashboard";
 import type { Feed } from "./feed";
 import { compile } from "./pattern";
 import { queryKind, queryLegend } from "./promql";
-import type { Meta } from "./source";
+import type { Cell, Meta, Table } from "./source";
 import { plain } from "./time";
 import { sameKind } from "./units";
 import { kindOf, lastOf, lineOf, peakOf, thin, usual, valueAt, type Kind, type Line } from "./values";
@@ -15,7 +15,8 @@ export interface Drawn extends Line {
   key: string;
   all: Line; // every sample; what is drawn of many is means
   upper: Line | null; // the largest sample of each mean
-
+  rest?: "sum" | "mean"; // what the line is of the instances that are not drawn
+  off?: boolean; // it is drawn only if one asks for it
   label: string;
   color: string | undefined;
   axis: 0 | 1;
@@ -50,18 +51,25 @@ function distance(t: number[], a: number, b: number): number {
 }
 
 // wantPlots has all that plots need fetched until the returned function is called.
-export function wantPlots(feed: Feed, plots: Plot[], history: boolean): () => void {
-  const by = new Map<Feed, Set<string>>();
+export function wantPlots(feed: Feed, plots: Plot[], history: boolean, part = false): () => void {
+  const by = new Map<Feed, Map<string, boolean>>(); // whether the largest instances suffice
   for (const p of plots) {
     if (p.promql !== undefined) continue; // it is asked for as it is drawn
     const f = feed.of(p.host);
     if (!f) continue;
     let names = by.get(f);
-    if (!names) by.set(f, (names = new Set()));
-    names.add(p.metric);
-    if (p.per) names.add(p.per);
+    if (!names) by.set(f, (names = new Map()));
+    const some = part && !p.instances && !p.match && !p.unmatch && !p.where;
+    names.set(p.metric, some && names.get(p.metric) !== false);
+    if (p.per) names.set(p.per, false);
   }
-  const leave = [...by].map(([f, names]) => f.want([...names], history));
+  const leave = [...by].flatMap(([f, names]) => [true, false].map((some) => f.want([...names].filter(([, x]) => x === some).map(([n]) => n), history, false, some)));
+  return () => leave.forEach((f) => f());
+}
+
+// wantLines has the server send so many of the largest instances of what plots draw, until the returned function is called.
+export function wantLines(feed: Feed, plots: Plot[], limit: number): () => void {
+  const leave = [...new Set(plots.map((p) => feed.of(p.host)))].flatMap((f) => (f ? [f.draws(limit)] : []));
   return () => leave.forEach((f) => f());
 }
 
@@ -199,8 +207,8 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
     if (seconds > 2) seconds = Math.round(seconds);
     d.means = Math.max(d.means, seconds);
     // Of many, lines are made only of those that can be among the largest.
-    let wanted: Iterable<[string, Cell[]]> = table.series;
-    if (table.series.size > 2 * limit) {
+    let wanted: [string, Cell[]][] = [...table.series];
+    if (table.series.size > (table.rest ? limit : 2 * limit)) {
       const peaks: [number, string, Cell[], number][] = [];
       for (const [inst, cells] of table.series) {
         if (!has(inst)) continue;
@@ -229,16 +237,59 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
         color: p.color,
         axis: axis as 0 | 1,
         kind,
-        last: lastOf(all),
+        last: lastOf(all, table.rest ? to - wideGap * (closest || 1) : -Infinity),
       });
     }
+    if (table.rest) {
+      d.more += Number(lastOf({ t: table.t, v: table.rest.count as (number | null)[] }) ?? 0);
+      const r = restOf(c, m, table, new Set(wanted.map(([inst]) => inst)), kind, from, to);
+      if (r) d.lines.push({ ...(seconds ? thin(r.line, seconds) : r.line), all: r.line, upper: null, key: `${n} \u0001`, label: `${single ? "" : m.name + " "}others, ${r.of}`, color: restColor, axis: axis as 0 | 1, kind, last: lastOf(r.line, to - wideGap * (closest || 1)), rest: r.of, off: r.of === "sum" && !stacks(c) });
+    }
   }
-  if (d.lines.length > limit) {
-    const largest = new Set([...d.lines].sort((a, b) => peak(b.all) - peak(a.all)).slice(0, limit));
-    d.more += d.lines.length - limit;
-    d.lines = d.lines.filter((l) => largest.has(l));
+  const lines = d.lines.filter((l) => !l.rest);
+  if (lines.length > limit) {
+    const largest = new Set(lines.sort((a, b) => peak(b.all) - peak(a.all)).slice(0, limit));
+    d.more += lines.length - limit;
+    d.lines = d.lines.filter((l) => l.rest || largest.has(l));
   }
   return d;
+}
+
+const restColor = "#8b8f98";
+const wideGap = 4; // samples that a line may lack before it has ended
+
+function stacks(c: PlotPanel): boolean {
+  return c.kind === "chart" && (c.style === "stack" || c.style === "share");
+}
+
+// additive reports whether a sum of the values of instances means something: of bytes it does, of degrees it does not.
+function additive(m: Meta, kind: Kind): boolean {
+  const { space, time, count } = kind.unit;
+  return kind.rate || (m.sem === "instant" && time === 0 && (space > 0 || (count > 0 && space === 0)));
+}
+
+// restOf makes the line of all instances that are not drawn: those that the server has not sent, and others. In a stack only a sum has a place.
+function restOf(c: PlotPanel, m: Meta, table: Table, drawn: Set<string>, kind: Kind, from: number, to: number): { line: Line; of: "sum" | "mean" } | null {
+  const of = additive(m, kind) ? "sum" : "mean";
+  if (of === "mean" && stacks(c)) return null;
+  const { t, rest } = table;
+  const others = [...table.series].filter(([inst]) => !drawn.has(inst)).map(([, cells]) => cells);
+  const cells = t.map((at, i): Cell => {
+    let sum = rest!.sum[i];
+    let n = Number(rest!.count[i]);
+    if (typeof sum !== "number" || at < from || at > to) return null;
+    for (const o of others) {
+      const x = o[i];
+      const before = o[i - 1];
+      if (typeof x !== "number" || (kind.rate && !(typeof before === "number" && x >= before))) continue;
+      sum += kind.rate ? (x - (before as number)) / (at - t[i - 1]) : x;
+      n++;
+    }
+    return of === "sum" ? sum : n > 0 ? sum / n : null;
+  });
+  const line = lineOf({ t, series: new Map(), split: table.split }, cells, { ...kind, rate: false }, from, to);
+  line.back = kind.rate;
+  return line.t.length ? { line, of } : null;
 }
 
 // axisOf returns the axis of a unit, or -1 if both have others.

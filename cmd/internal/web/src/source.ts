@@ -23,6 +23,24 @@ export interface Table {
   t: number[];
   series: Map<string, Cell[]>;
   split?: number; // from this sample on they are at another distance
+  rest?: Rest;
+  before?: { t: number; values: Map<string, Cell> }; // the sample before the first, of instances that were not in it
+}
+
+// A Rest has, at each time of a table, the number of the instances that the server has not sent, and the sum of
+// their values, of counters that of their rates.
+export interface Rest {
+  count: Cell[];
+  sum: Cell[];
+}
+
+// A Wish is what a stream is asked for.
+export interface Wish {
+  often: string[];
+  rare: string[];
+  largest: string[]; // metrics of which the largest instances suffice
+  top: number; // how many
+  keep: number; // seconds for which those that were among them are sent
 }
 
 // Times a Source is asked for: seconds since 1970, and the distance of samples.
@@ -262,10 +280,12 @@ export class LiveSource implements Source {
   }
 
   // stream has the server send samples of metrics, often and rarely, until it ends.
-  async stream([often, rare]: [string[], string[]], step: number, share: number, signal: AbortSignal, take: (read: Map<string, Table>) => void): Promise<void> {
+  async stream(w: Wish, step: number, share: number, signal: AbortSignal, take: (read: Map<string, Table>) => void): Promise<void> {
+    const some = w.largest.length > 0;
     const url = this.base + "stream" + query({
-      hostspec: this.host || undefined, names: often.join(",") || undefined, rare: rare.join(",") || undefined,
-      interval: String(step), share: share ? String(share) : undefined,
+      hostspec: this.host || undefined, names: w.often.join(",") || undefined, rare: w.rare.join(",") || undefined,
+      largest: w.largest.join(",") || undefined, top: some ? String(w.top) : undefined, keep: some ? String(w.keep) : undefined,
+      instance: this.only ? String(this.only.instance) : undefined, interval: String(step), share: share ? String(share) : undefined,
     });
     if (url.length > 2 * urlRoom) return;
     const quiet = new AbortController();
@@ -287,7 +307,7 @@ export class LiveSource implements Source {
         heard();
         text += value;
         for (let i; (i = text.indexOf("\n\n")) >= 0; text = text.slice(i + 2)) {
-          if (text.startsWith("data: ")) take(sampleOf(JSON.parse(text.slice(6, i)), this.metas, known));
+          if (text.startsWith("data: ")) take(sampleOf(JSON.parse(text.slice(6, i)), this.metas, known, this.only));
         }
       }
     } finally {
@@ -336,7 +356,7 @@ export class LiveSource implements Source {
 }
 
 // sampleOf reads an event of a stream, and adds the instances in it to those that are known.
-function sampleOf(m: any, metas: Map<string, Meta>, known: Map<string, Map<number, string>>): Map<string, Table> {
+function sampleOf(m: any, metas: Map<string, Meta>, known: Map<string, Map<number, string>>, only?: Only): Map<string, Table> {
   for (const d in m.instances ?? {}) {
     let names = known.get(d);
     if (!names) known.set(d, (names = new Map()));
@@ -344,18 +364,24 @@ function sampleOf(m: any, metas: Map<string, Meta>, known: Map<string, Map<numbe
     for (const k in m.instances[d]) if (k) names.set(Number(k), String(m.instances[d][k]));
   }
   const out = new Map<string, Table>();
-  for (const name in m.values ?? {}) {
-    const v = m.values[name];
-    const series = new Map<string, Cell[]>();
-    if (!Array.isArray(v)) series.set("", [cell(v)]);
-    else {
-      const names = known.get(metas.get(name)?.indom ?? "");
-      for (let i = 0; i + 1 < v.length; i += 2) {
-        const inst = names?.get(Number(v[i]));
-        if (inst !== undefined) series.set(inst, [cell(v[i + 1])]);
-      }
+  const valuesOf = (name: string, v: any): Map<string, Cell> => {
+    if (!Array.isArray(v)) return new Map([["", cell(v)]]);
+    const values = new Map<string, Cell>();
+    const names = known.get(metas.get(name)?.indom ?? "");
+    for (let i = 0; i + 1 < v.length; i += 2) {
+      const inst = !only ? names?.get(Number(v[i])) : Number(v[i]) === only.instance ? "" : undefined;
+      if (inst !== undefined) values.set(inst, cell(v[i + 1]));
     }
-    out.set(name, { t: [Number(m.timestamp)], series });
+    return values;
+  };
+  for (const name in m.values ?? {}) {
+    const series = new Map<string, Cell[]>();
+    for (const [inst, x] of valuesOf(name, m.values[name])) series.set(inst, [x]);
+    const table: Table = { t: [Number(m.timestamp)], series };
+    const others = m.others?.[name];
+    if (Array.isArray(others)) table.rest = { count: [cell(others[0])], sum: [cell(others[1])] };
+    if (m.before?.[name]) table.before = { t: Number(m.since), values: valuesOf(name, m.before[name]) };
+    out.set(name, table);
   }
   return out;
 }

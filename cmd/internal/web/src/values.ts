@@ -7,6 +7,17 @@ export function emptyTable(): Table {
   return { t: [], series: new Map() };
 }
 
+// fill adds to the last sample of a table what another one knows of it.
+export function fill(a: Table, before: Table["before"]): void {
+  const last = a.t.length - 1;
+  if (!before || a.t[last] !== before.t) return;
+  for (const [name, x] of before.values) {
+    let cells = a.series.get(name);
+    if (!cells) a.series.set(name, (cells = new Array<Cell>(a.t.length).fill(null)));
+    cells[last] ??= x;
+  }
+}
+
 // append adds the samples of b, which are later, to a, and drops what is older than since.
 export function append(a: Table, b: Table, since: number): void {
   const last = a.t.length ? a.t[a.t.length - 1] : -Infinity;
@@ -21,11 +32,20 @@ export function append(a: Table, b: Table, since: number): void {
     for (let i = k; i < b.t.length; i++) mine.push(cells[i]);
   }
   for (const mine of a.series.values()) while (mine.length < a.t.length) mine.push(null);
+  if (a.rest || b.rest) {
+    a.rest ??= { count: new Array<Cell>(before).fill(null), sum: new Array<Cell>(before).fill(null) };
+    for (let i = k; i < b.t.length; i++) {
+      a.rest.count.push(b.rest?.count[i] ?? null);
+      a.rest.sum.push(b.rest?.sum[i] ?? null);
+    }
+  }
   // Dropping is done in larger steps, since it moves all that stays.
   let old = 0;
   while (old < a.t.length && a.t[old] < since) old++;
   if (old > 16 && old > a.t.length / 8) {
     a.t.splice(0, old);
+    a.rest?.count.splice(0, old);
+    a.rest?.sum.splice(0, old);
     for (const [name, mine] of a.series) {
       mine.splice(0, old);
       if (mine.every((v) => v === null)) a.series.delete(name);
@@ -45,6 +65,10 @@ export function join(past: Table | undefined, ring: Table | undefined): Table {
     const a = past.series.get(name)?.slice(0, n) ?? new Array<Cell>(n).fill(null);
     const b = ring.series.get(name) ?? new Array<Cell>(ring.t.length).fill(null);
     out.series.set(name, a.concat(b));
+  }
+  if (past.rest || ring.rest) {
+    const both = (key: "count" | "sum") => (past.rest?.[key].slice(0, n) ?? new Array<Cell>(n).fill(null)).concat(ring.rest?.[key] ?? new Array<Cell>(ring.t.length).fill(null));
+    out.rest = { count: both("count"), sum: both("sum") };
   }
   return out;
 }

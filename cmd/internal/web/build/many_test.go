@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// manyQueues is a collector with 5,000 instances. From a time on, one of them grows far faster than all others.
+func manyQueues(t *testing.T, spike *atomic.Int64) http.Handler {
+	t.Helper()
+	const quick = 4321
+	domain := &pmda.InDom{Serial: 1}
+	for i := range 5000 {
+		name := fmt.Sprintf("queue-%04d", i)
+		if i == quick {
+			name = hostile
+		}
+		domain.Instances = append(domain.Instances, pcp.Instance{Inst: int32(i), Name: name})
+	}
+	a, err := pmda.NewTable(pmda.Config{Name: "many", Domain: 399, Metrics: []pmda.Metric{
+		{Name: "many.calls", InDom: domain, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: pcp.Units{DimCount: 1}, OneLine: "many", Value: func(inst int32, _ int) (pcp.Value, error) {
+			now := float64(time.Now().UnixMicro()) / 1e6
+			n := float64(1+inst%1000) * math.Mod(now, 1e6)
+			if at := spike.Load(); inst == quick && at > 0 {
+				n += 5e4 * (now - float64(at)/1e6)
+			}
+			return pcp.Uint64Value(uint64(n)), nil
+		}},
+		{Name: "many.heat", Item: 1, InDom: domain, Type: pcp.TypeFloat, Sem: pcp.SemInstant, OneLine: "degrees", Value: func(inst int32, _ int) (pcp.Value, error) {
+			return pcp.FloatValue(20 + float32(inst%50)), nil
+		}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := webapi.New(webapi.Config{Open: func(context.Context, string) (*pmapi.Context, error) {
+		return pmapi.OpenLocal(pmapi.LocalAgent{Name: "many", Domain: 399, Agent: a})
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	mux := http.NewServeMux()
+	mux.Handle("/", h)
+	mux.Handle("/stream", h.Stream())
+	return mux
+}
+
+// A counter counts the bytes of a response.
+type counter struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+func (c counter) Write(b []byte) (int, error) {
+	c.n.Add(int64(len(b)))
+	return c.ResponseWriter.Write(b)
+}
+
+func (c counter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// TestManyInstances draws a metric with 5,000 instances, of which the server sends the largest and the sum of the others. An instance that
+// becomes the largest is drawn. The test reports how fluid the page is: the time depends on the machine.
+func TestManyInstances(t *testing.T) {
+	f := newFake(t)
+	var spike, bytes atomic.Int64
+	many := manyQueues(t, &spike)
+	f.collector = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { many.ServeHTTP(counter{w, &bytes}, r) })
+	f.noSeries = true
+	p := open(t, f, "#/charts?chart=many.calls", 1280, 900)
+	p.until("document.querySelectorAll('.chart tbody tr').length === 25 && document.querySelector('.chart').textContent.includes('of 5000 lines')")
+	row := "[...document.querySelectorAll('.chart tbody tr')].find((r) => r.querySelector('th').textContent === 'others, sum')"
+	// The others are 4,976 of 5,000, whose rates are 1 to 1,000 five times. Their sum is drawn only if one asks for it.
+	p.until("Math.abs(parseFloat(" + row + ".querySelectorAll('td')[1].textContent) / 2479 - 1) < 0.3 && " + row + ".className === 'off'")
+	p.until("document.querySelector('.chart').textContent.includes('4976 more lines are not drawn; “others” is their sum.')")
+	p.until("/^queue-\\d9\\d\\d$/.test(document.querySelector('.chart tbody th').textContent)")
+	p.do(row + ".querySelector('button').focus()")
+	p.run(chromedp.KeyEvent("\r"))
+	p.until(row + ".className === ''")
+	p.shot("others")
+	p.run(chromedp.KeyEvent("\r"))
+	p.until(row + ".className === 'off'")
+	began, sent := time.Now(), bytes.Load()
+	frames := eval[[]float64](p, `new Promise((done) => {
+		const began = performance.now();
+		const times = [];
+		let last = began;
+		const frame = (t) => {
+			const r = document.querySelector('.u-over').getBoundingClientRect();
+			document.querySelector('.u-over').dispatchEvent(new MouseEvent('mousemove', { clientX: r.left + (times.length * 7) % r.width, clientY: r.top + 30, bubbles: true }));
+			times.push(t - last);
+			last = t;
+			if (performance.now() - began < 2000) requestAnimationFrame(frame);
+			else done([times.length / (performance.now() - began) * 1000, Math.max(...times)]);
+		};
+		requestAnimationFrame(frame);
+	})`, chromedp.EvalAwaitPromise)
+	rate := float64(bytes.Load()-sent) / time.Since(began).Seconds()
+	t.Logf("5,000 instances: %.0f frames/s while the pointer moves, the longest took %.0f ms; %.0f bytes/s", frames[0], frames[1], rate)
+	// All of them would be 40,000 bytes or more in each sample.
+	if rate > 20000 {
+		t.Errorf("the server sends %.0f bytes/s", rate)
+	}
+	// Its first large rate is drawn, since the server sends the value before it too.
+	spike.Store(time.Now().UnixMicro())
+	p.until(fmt.Sprintf("[...document.querySelectorAll('.chart tbody th')].some((e) => e.textContent === %q)", hostile))
+	p.selects("Lines of many.calls", "50")
+	p.until("document.querySelectorAll('.chart tbody tr').length === 51 && document.querySelector('.chart').textContent.includes('4950 more lines')")
+
+	// A sum of degrees means nothing.
+	p.do("location.hash = '#/charts?chart=many.heat'")
+	p.until("[...document.querySelectorAll('.chart tbody tr')].find((r) => r.querySelector('th').textContent === 'others, mean')?.className === ''")
+	p.shot("mean")
+	p.accessible(axeScript(t), "the mean of the others")
+}
