@@ -102,7 +102,7 @@ type unavailable struct{ error }
 // A request describes a new recording.
 type request struct {
 	Metrics  []string `json:"metrics"`
-	Charts   []string `json:"charts"` // of the view; among the metrics
+	Charts   []chart  `json:"charts"` // of the view
 	Interval float64  `json:"interval"`
 	Seconds  float64  `json:"seconds"`
 }
@@ -127,12 +127,7 @@ func (r *request) check() error {
 			return badRequest(fmt.Sprintf("%.80q is not the name of a metric", name))
 		}
 	}
-	for _, name := range r.Charts {
-		if !slices.Contains(r.Metrics, name) {
-			return badRequest(fmt.Sprintf("the chart %.80q is not among the metrics", name))
-		}
-	}
-	return nil
+	return checkCharts(r.Charts, r.Metrics)
 }
 
 // goodName reports whether a name is that of a metric, which neither a configuration of pmlogger nor a view can misread.
@@ -153,20 +148,6 @@ func goodName(name string) bool {
 // config returns the configuration of pmlogger.
 func (r *request) config() string {
 	return fmt.Sprintf("log mandatory on every %d msec {\n\t%s\n}\n", int64(r.Interval*1000), strings.Join(r.Metrics, "\n\t"))
-}
-
-// view returns a view of pmchart: a chart for each metric.
-func (r *request) view() string {
-	var b strings.Builder
-	b.WriteString("#kmchart\nversion 1\n")
-	charts := r.Charts
-	if len(charts) == 0 {
-		charts = r.Metrics
-	}
-	for _, name := range charts {
-		fmt.Fprintf(&b, "\nchart title %q style line\n\tplot metric %s\n", name, name)
-	}
-	return b.String()
 }
 
 // A Recording describes a recording.
@@ -315,7 +296,7 @@ func (h *Handler) open(ctx context.Context, q *request) (c *pmapi.Context, host 
 	}
 	lacking := func(name string) bool { return lacks[name] }
 	q.Metrics = slices.DeleteFunc(q.Metrics, lacking)
-	q.Charts = slices.DeleteFunc(q.Charts, lacking)
+	q.Charts = keep(q.Charts, func(name string) bool { return !lacks[name] })
 	if len(ids) == 0 || len(q.Metrics) == 0 {
 		if err == nil {
 			err = pcp.ErrName
@@ -367,7 +348,7 @@ func (h *Handler) start(ctx context.Context, q request, c *pmapi.Context, host s
 	if _, err := f.WriteTo(&text); err != nil {
 		return remove(err)
 	}
-	if err := errors.Join(h.file(id, viewFile, []byte(q.view())), h.file(id, folioFile, []byte(text.String())), h.write(r)); err != nil {
+	if err := errors.Join(h.file(id, viewFile, []byte(writeView(q.Charts, q.Metrics))), h.file(id, folioFile, []byte(text.String())), h.write(r)); err != nil {
 		return remove(err)
 	}
 	running, cancel := context.WithCancel(h.ctx)

@@ -70,7 +70,7 @@ func TestRecording(t *testing.T) {
 	if list := c.do("GET", "/recordings", "", 200, ""); list.Recordings == nil || len(list.Recordings) > 0 {
 		t.Errorf("before the first: %v", list)
 	}
-	r := c.do("POST", "/recordings", `{"metrics":["guide.answer","guide.other","no.such"],"charts":["guide.answer","no.such"],"interval":0.1,"seconds":3600}`, 200, "")
+	r := c.do("POST", "/recordings", `{"metrics":["guide.answer","guide.other","no.such"],"charts":[{"title":"both","style":"stack","plots":[{"metric":"guide.answer","legend":"the %I"},{"metric":"no.such"},{"metric":"guide.other","match":"^a \"b"}]},{"title":"none","plots":[{"metric":"no.such"}]}],"interval":0.1,"seconds":3600}`, 200, "")
 	if !r.Running || r.Metrics != 2 || r.Folio != filepath.Join(dir, r.ID, "folio") || r.Host == "" {
 		t.Fatalf("it began as %+v", r)
 	}
@@ -104,7 +104,7 @@ func TestRecording(t *testing.T) {
 	if _, err := archive.Open(f.Archives[0].Path(r.Folio)); err != nil {
 		t.Error(err)
 	}
-	if b, err := os.ReadFile(filepath.Join(dir, r.ID, "view")); err != nil || string(b) != "#kmchart\nversion 1\n\nchart title \"guide.answer\" style line\n\tplot metric guide.answer\n" {
+	if b, err := os.ReadFile(filepath.Join(dir, r.ID, "view")); err != nil || string(b) != "#kmchart\nversion 1\n\nchart title \"both\" style stacking\n\tplot legend \"the %I\" metric guide.answer\n\tplot metric guide.other matching ^a \"b\n" {
 		t.Errorf("the view is %q, %v", b, err)
 	}
 	// Another program lists it too, and removes it.
@@ -160,7 +160,7 @@ func TestRefused(t *testing.T) {
 	f(`{"metrics":["guide.answer"]}`, 400, "seconds")
 	f(`{"metrics":["guide.answer"],"seconds":86401}`, 400, "86400 seconds")
 	f(`{"metrics":["guide.answer"],"seconds":1,"interval":0.01}`, 400, "interval")
-	f(`{"metrics":["guide.answer"],"seconds":1,"charts":["other"]}`, 400, "not among")
+	f(`{"metrics":["guide.answer"],"seconds":1,"charts":[{"plots":[{"metric":"other"}]}]}`, 400, "not among")
 	f(`{"metrics":["no.such"],"seconds":1}`, 503, "none of the metrics")
 	for _, bad := range []string{"", ".", "a.", "a b", "a\n}", "a{", "../x", "a/b", "1a", "a.1", "a[b]", "ä", "a\"", strings.Repeat("a", 1001)} {
 		b, _ := json.Marshal(map[string]any{"metrics": []string{bad}, "seconds": 1})

@@ -323,7 +323,7 @@ func (b *hub) sample(key string, list []order) {
 	}
 }
 
-// A wanted is what a fetch is for.
+// A wanted lists the metrics of a fetch.
 type wanted struct {
 	names    []string
 	whole    map[string]bool // metrics all of whose instances are wanted

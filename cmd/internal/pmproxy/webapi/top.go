@@ -46,7 +46,7 @@ type score struct {
 	x    float64
 }
 
-// A choice is what is sent of a metric.
+// A choice has the data of a metric for an event.
 type choice struct {
 	values []byte  // as appendCompact writes them
 	before []byte  // the same, of the sample before: of instances that were not sent with it
@@ -141,7 +141,7 @@ func (s *ranked) score(m *metric, vs *pcp.ValueSet, seconds float64) {
 	}
 }
 
-// rate returns what a counter grew by in a second. A counter that was reset has none.
+// rate returns what a counter grew by in a second. There is no rate of a counter that was reset.
 func rate(t pcp.Type, last, v pcp.Value, seconds float64) (float64, bool) {
 	if seconds <= 0 {
 		return 0, false

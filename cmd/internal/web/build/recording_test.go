@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ func TestRecording(t *testing.T) {
 	const token = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	f := private(t, token)
 	a, err := pmda.NewTable(pmda.Config{Name: "fake", Domain: 60, Metrics: []pmda.Metric{
+		{Name: "swap.length", Item: 1, Type: pcp.TypeU64, Sem: pcp.SemInstant, Value: func(int32, int) (pcp.Value, error) { return pcp.Uint64Value(1), nil }},
 		{Name: "swap.used", Type: pcp.TypeU64, Sem: pcp.SemInstant, Value: func(int32, int) (pcp.Value, error) { return pcp.Uint64Value(42), nil }},
 	}})
 	if err != nil {
@@ -31,7 +33,7 @@ func TestRecording(t *testing.T) {
 	}})
 	t.Cleanup(func() { h.Close() })
 	f.recordings = h
-	p := open(t, f, "?token="+token+"#/charts?chart=swap.used", 1280, 900)
+	p := open(t, f, "?token="+token+"#/charts?d="+url.QueryEscape(`{"title":"T","panels":[{"kind":"chart","title":"<b>\"both\"","style":"stack","plots":[{"metric":"swap.used","legend":"used"},{"metric":"swap.length"}]}]}`), 1280, 900)
 	p.until("document.querySelectorAll('.uplot').length === 1")
 	p.button("Record")
 	p.do("(() => { const s = document.querySelector('dialog select'); s.value = '3600'; s.dispatchEvent(new Event('change', {bubbles: true})); })()")
@@ -47,7 +49,7 @@ func TestRecording(t *testing.T) {
 	if err != nil || len(fol.Archives) != 1 || filepath.Dir(filepath.Dir(path)) != dir {
 		t.Fatalf("%s: %+v, %v", replay, fol, err)
 	}
-	if b, err := os.ReadFile(filepath.Join(filepath.Dir(path), "view")); err != nil || !strings.Contains(string(b), "plot metric swap.used") {
+	if b, err := os.ReadFile(filepath.Join(filepath.Dir(path), "view")); err != nil || !strings.Contains(string(b), "chart title \"<b>'both'\" style stacking\n\tplot legend \"used\" metric swap.used\n\tplot metric swap.length\n") {
 		t.Errorf("the view is %q, %v", b, err)
 	}
 	p.click(".recordings button")

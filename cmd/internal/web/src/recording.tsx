@@ -4,10 +4,14 @@ import { Fragment, h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { access, headers, settled } from "./access";
 import { useApp, useFeedVersion } from "./context";
+import type { Panel } from "./dashboard";
 import { Dialog } from "./dialog";
 import { ask, Refused, visible } from "./source";
 import { dated } from "./time";
 import { parseUnit, showWith } from "./units";
+import { filled } from "./variables";
+import { overview } from "./views";
+import type { State } from "./state";
 
 interface Recording {
   id: string;
@@ -29,6 +33,41 @@ function read(v: any): Recording[] {
     id: String(r.id), began: Date.parse(r.began) / 1000, until: Date.parse(r.until) / 1000, ended: Date.parse(r.ended) / 1000,
     metrics: Number(r.metrics) || 0, folio: String(r.folio ?? ""), running: r.running === true, bytes: Number(r.bytes) || 0, message: String(r.message ?? ""),
   }));
+}
+
+const mostCharts = 200; // of a view, and
+const mostPlots = 1000; // of all its charts
+
+interface ViewPlot {
+  metric: string;
+  legend?: string;
+  instance?: string;
+  match?: string;
+  unmatch?: string;
+}
+
+interface ViewChart {
+  title: string;
+  style: string;
+  plots: ViewPlot[];
+}
+
+// chartsOf returns the charts of the view of a recording: those on the page, with the metrics that are recorded.
+function chartsOf(state: State, metrics: string[]): ViewChart[] {
+  const recorded = new Set(metrics);
+  const panels: Panel[] = state.page === "charts" ? state.dashboard.panels.map((p) => filled(p, state.dashboard)) : state.page === "overview" ? overview.panels : [];
+  let room = mostPlots;
+  const out = panels.flatMap((p): ViewChart[] => {
+    if (!("plots" in p)) return [];
+    const plots = p.plots
+      .filter((q) => q.promql === undefined && !q.host && recorded.has(q.metric))
+      .flatMap(({ metric, legend, instances, match, unmatch }): ViewPlot[] => (instances?.length ? instances.map((instance) => ({ metric, legend, instance })) : [{ metric, legend, match, unmatch }]))
+      .slice(0, room);
+    room -= plots.length;
+    return plots.length ? [{ title: p.title, style: p.kind === "chart" ? p.style : "line", plots }] : [];
+  });
+  if (out.length) return out.slice(0, mostCharts);
+  return metrics.slice(0, mostCharts).map((metric) => ({ title: metric, style: "line", plots: [{ metric }] }));
 }
 
 async function send(method: string, path: string, body?: unknown): Promise<void> {
@@ -112,7 +151,7 @@ export function Recorder() {
               class="record"
               onSubmit={(e) => {
                 e.preventDefault();
-                void act("POST", "", "Recording.", { ...what, interval: Math.max(state.view.step, 0.1), seconds });
+                void act("POST", "", "Recording.", { metrics: what.metrics, charts: chartsOf(state, what.charts), interval: Math.max(state.view.step, 0.1), seconds });
               }}
             >
               <label class="select">
