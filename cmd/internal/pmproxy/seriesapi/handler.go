@@ -139,6 +139,7 @@ func commands() []command {
 			{"align", "a time from which intervals are counted"},
 			{"zone", "the time zone of dates"},
 			{"iname", "a pattern for the names of instances: values of others are left out"},
+			{"top", "only so many instances of each series: those with the largest values, of counters with the largest rates; the others as their number and sum"},
 			client,
 		}},
 		{"load", (*request).load, "", "Look for new archives; for trusted clients", []param{expr, client}},
@@ -366,6 +367,13 @@ func (q *request) values() error {
 	wanted, err := q.named(ids)
 	if err != nil {
 		return err
+	}
+	top, err := q.top()
+	if err != nil {
+		return err
+	}
+	if top > 0 {
+		return q.largest(q.engine.Values(q.ctx, ids, w), wanted, top)
 	}
 	for v, err := range q.engine.Values(q.ctx, ids, w) {
 		if err != nil {
