@@ -35,6 +35,7 @@ type job struct {
 	Logger   bool          // and pmlogger
 	Root     bool          // as root
 	Zone     string        // TZ of the test, "" for the machine's
+	Env      []string      // additional environment: NAME=VALUE
 	Timeout  time.Duration // for the test
 	Log      string        // file for what Command prints, "" for standard output
 	Out      string        // file of our results
@@ -112,7 +113,7 @@ func environ(name, home string) []string {
 // except the daemons.
 func startPMCD(j *job) (log []byte, err error) {
 	cmd := exec.Command("/etc/init.d/pmcd", "start")
-	cmd.Env = environ("root", "/")
+	cmd.Env = append(environ("root", "/"), j.Env...)
 	// Not a pipe: the daemons keep it open.
 	f, err := os.Create(inSandbox("pmcd.start"))
 	if err != nil {
@@ -147,9 +148,9 @@ func startPMCD(j *job) (log []byte, err error) {
 const portFiles = "/var/lib/pcp/tmp/pmlogger"
 
 // startLogger starts pmlogger by its script, and waits until it runs.
-func startLogger() error {
+func startLogger(env []string) error {
 	cmd := exec.Command("/etc/init.d/pmlogger", "start")
-	cmd.Env = environ("root", "/")
+	cmd.Env = append(environ("root", "/"), env...)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("starting pmlogger: %w", err)
 	}
@@ -230,7 +231,7 @@ func (j *job) run(u *user.User, command string, out *os.File, timeout time.Durat
 	unix.Umask(0o022)
 	p, err := os.StartProcess("/bin/sh", []string{"/bin/sh", "-c", command}, &os.ProcAttr{
 		Dir:   j.Layout.Suite,
-		Env:   slices.Concat(environ(u.Username, j.Layout.Suite), j.display(), j.zone()),
+		Env:   slices.Concat(environ(u.Username, j.Layout.Suite), j.display(), j.zone(), j.Env),
 		Files: []*os.File{null, out, out},
 		Sys: &syscall.SysProcAttr{
 			Setsid:     true,
@@ -286,7 +287,7 @@ func (j *job) runTest(u *user.User, res *result) error {
 		}
 	}
 	if j.Logger {
-		if err := startLogger(); err != nil {
+		if err := startLogger(j.Env); err != nil {
 			return err
 		}
 	}

@@ -52,6 +52,7 @@ func run() int {
 		cand    = fs.Bool("candidates", false, "run the tests of candidates.list that use a command of ours; arguments are then modes")
 		fresh   = fs.Bool("new", false, "with -candidates, only tests that are in no list yet")
 		update  = fs.Bool("update", false, "with -candidates, rewrite the lists of those that pass")
+		setenv  = fs.String("env", "", "a `variable` of tests and collectors, NAME=VALUE, such as PCP_COMPAT=7")
 		verbose = fs.Bool("v", false, "tell which of our commands each test ran")
 		command = fs.String("exec", "", "instead of tests, run a shell `command` in the sandbox of the mode that follows")
 	)
@@ -72,6 +73,12 @@ func run() int {
 		return failed(errors.New(reason))
 	}
 	r := &runner{suite: *suite, added: *added, cache: cache(*cached), limit: *limit}
+	if *setenv != "" {
+		if !strings.Contains(*setenv, "=") {
+			return failed(fmt.Errorf("-env wants NAME=VALUE, not %q", *setenv))
+		}
+		r.env = []string{*setenv}
+	}
 	if err := r.findCommands(*links, *wrap, *real); err != nil {
 		return failed(err)
 	}
@@ -237,7 +244,7 @@ func (r *runner) exec(command string, args []string) int {
 	}
 	l := r.layout(m)
 	l.Archives = r.cache.withArchives()
-	j := job{Layout: l, Command: command, PMCD: m != offline, Timeout: r.limit}
+	j := job{Layout: l, Command: command, PMCD: m != offline, Timeout: r.limit, Env: r.env}
 	if _, err := sandbox(&j); err != nil {
 		return failed(err)
 	}

@@ -34,7 +34,8 @@ type runner struct {
 	links map[string]string   // our commands, by name; nil to use the real ones
 	over  map[string][]string // paths of the real ones
 	limit time.Duration
-	stub  string // a program to run in place of the commands that a test names, or ""
+	env   []string // additional environment of tests and collectors
+	stub  string   // a program to run in place of the commands that a test names, or ""
 
 	reads    map[string]bool // the tests that read archives of tmparch
 	recorded <-chan struct{} // closed when these are made; nil if they were
@@ -109,7 +110,7 @@ func (r *runner) run(t test) *result {
 			l.Links[name] = r.stub
 		}
 	}
-	j := job{Layout: l, Test: t.id, PMCD: t.mode != offline, Timeout: r.limit}
+	j := job{Layout: l, Test: t.id, PMCD: t.mode != offline, Timeout: r.limit, Env: r.env}
 	j.Logger = j.PMCD && wantsLogger(r.suite, t)
 	if t.noon {
 		j.Zone = noonZone(time.Now())

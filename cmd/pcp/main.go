@@ -51,6 +51,7 @@ func run() int {
 		}
 		return status
 	}
+	env.UseWords()
 	env.Resolve()
 	c := env.Command
 

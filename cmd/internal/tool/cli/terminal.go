@@ -295,7 +295,11 @@ func (w editing) Write(b []byte) (int, error) {
 // ProcessStderr returns the file of standard error if Stderr is that of this process, and reports whether it is: for programs that
 // write there themselves, and for logs that take its place.
 func (e *Env) ProcessStderr() (*os.File, bool) {
-	switch w := e.Stderr.(type) {
+	stderr := e.Stderr
+	if w, ok := stderr.(words); ok {
+		stderr = w.w
+	}
+	switch w := stderr.(type) {
 	case *os.File:
 		return w, w == os.Stderr
 	case *Terminal:
