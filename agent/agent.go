@@ -29,6 +29,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/nvidia"
 	"github.com/go-pcp/pcp/internal/agent/openmetrics"
 	"github.com/go-pcp/pcp/internal/agent/opentelemetry"
+	"github.com/go-pcp/pcp/internal/agent/perfevent"
 	"github.com/go-pcp/pcp/internal/agent/pmcd"
 	"github.com/go-pcp/pcp/internal/agent/pmimport"
 	"github.com/go-pcp/pcp/internal/agent/postfix"
@@ -90,6 +91,7 @@ func Builtins() []builtin.Spec {
 		cifs.Builtin(),
 		infiniband.Builtin(),
 		resctrl.Builtin(),
+		perfevent.Builtin(),
 		sample.Builtin(),
 		simple.Builtin(),
 		trace.Builtin(),

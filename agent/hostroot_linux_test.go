@@ -46,6 +46,7 @@ var readsHost = map[string]string{
 	"cifs":        "",     // the same
 	"infiniband":  "",     // only if there are adapters
 	"resctrl":     "",     // only if it is mounted
+	"perfevent":   "/sys", // the list of processors
 	"postfix":     "",     // only if there is a server
 	"mmv":         "",     // only if there is an installation
 	"pmproxy":     "none: of this installation",

@@ -18,7 +18,7 @@ import (
 
 // dynamicRoots are the beginnings of names that no agent of the table has before it runs: those of programs, exporters and configurations.
 func dynamicRoots() []string {
-	return []string{"openmetrics", "lmsensors", "opentelemetry", "mmv", "statsd", "pmproxy", "hotproc", "pmcd", "event"}
+	return []string{"openmetrics", "lmsensors", "perfevent", "opentelemetry", "mmv", "statsd", "pmproxy", "hotproc", "pmcd", "event"}
 }
 
 // tableNames returns the names of all metrics in the tables of agents, with those of the subtrees that they are in.

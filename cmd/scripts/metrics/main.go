@@ -117,7 +117,7 @@ func environment(root string) func(name string) string {
 			return "127.0.0.1:0"
 		case name == "PCP_OTLP_LISTEN":
 			return "localhost:0"
-		case strings.HasPrefix(name, "PCP_") && strings.HasSuffix(name, "_DIR"), strings.HasSuffix(name, "_STATSPATH"):
+		case strings.HasPrefix(name, "PCP_") && strings.HasSuffix(name, "_DIR"), strings.HasSuffix(name, "_STATSPATH"), name == "SYSFS_MOUNT_POINT":
 			return root
 		case name == "PCP_CONF":
 			return filepath.Join(root, "pcp.conf")

@@ -230,7 +230,7 @@ func documented(t *testing.T) []string {
 func TestBuiltin(t *testing.T) {
 	names := documented(t)
 	known := func(m string) bool {
-		return m == "mmv" || m == "openmetrics" || m == "opentelemetry" || slices.ContainsFunc(names, func(n string) bool { return n == m || strings.HasPrefix(n, m+".") })
+		return m == "mmv" || m == "openmetrics" || m == "opentelemetry" || m == "perfevent.hwcounters" || slices.ContainsFunc(names, func(n string) bool { return n == m || strings.HasPrefix(n, m+".") })
 	}
 	var warnings strings.Builder
 	s, err := Load(Builtin(), Config{Dir: DefaultDir, Warn: func(msg string) { warnings.WriteString(msg) }})
