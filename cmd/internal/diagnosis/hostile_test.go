@@ -63,6 +63,21 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// TestIrregular has samples that come late now and then, as on a busy machine. A value that grows all the time does not stay and jump then.
+func TestIrregular(t *testing.T) {
+	s := diagnosistest.New(t)
+	s.Late = func(step int) time.Duration { return time.Duration(step*step%7) * 100 * time.Millisecond }
+	d := diagnose(t, s.Fault(func(s *diagnosistest.Stage, since int) {
+		s.Level("proc.fd.count", "culprit", 1000+700*float64(since))
+	}))
+	if len(d.Findings) == 0 || d.Findings[0].ID != "files.leak" {
+		t.Fatalf("findings: %+v", d.Findings)
+	}
+	if f := d.Findings[0]; f.Held < 35 || f.Value > 100 {
+		t.Errorf("true in %d of 40 samples, at most %v files/s", f.Held, f.Value)
+	}
+}
+
 func allRules(t *testing.T) []*diagnosis.Rule {
 	t.Helper()
 	list, err := diagnosis.Rules()

@@ -478,7 +478,7 @@ func (s *sampler) replay(ctx context.Context) error {
 	return nil
 }
 
-// pace returns the interval in which an archive has values of the rules, and the time of the first ones.
+// pace returns the interval in which an archive has values of the rules, and the time for the first sample.
 func (s *sampler) pace(ctx context.Context, from pcp.Timestamp) (pace time.Duration, first pcp.Timestamp, err error) {
 	names := []string{"kernel.all.cpu.idle", "kernel.percpu.cpu.idle", "mem.util.free", "disk.dev.avactive"}
 	for _, name := range slices.Sorted(maps.Keys(s.known)) {
@@ -519,6 +519,10 @@ func (s *sampler) pace(ctx context.Context, from pcp.Timestamp) (pace time.Durat
 			slices.Sort(gaps)
 			if pace = gaps[len(gaps)/2]; pace > 900*time.Millisecond {
 				pace = pace.Round(time.Second)
+			}
+			// Records that are not regular come a little before or after each sample, so that two samples may be of one record. Between records they are not.
+			if gaps[0] != gaps[len(gaps)-1] {
+				first = first.Add(pace / 2)
 			}
 			return pace, first, nil
 		}

@@ -33,6 +33,8 @@ type Stage struct {
 	Metrics []*Metric
 	Mark    int  // the sample before which there is a mark record, 0 for none
 	Reset   bool // counters begin again there
+
+	Late func(step int) time.Duration // of a sample, nil for none
 }
 
 // A Metric is a metric of a Stage.
@@ -317,6 +319,9 @@ func (s *Stage) WriteTo(base string, change func(s *Stage, step int)) {
 	var res pcp.Result
 	for step := range samples {
 		at := start.Add(time.Duration(step) * Interval)
+		if s.Late != nil {
+			at = at.Add(s.Late(step))
+		}
 		change(s, step)
 		if s.Mark > 0 && step == s.Mark {
 			must(w.Mark(at.Add(-time.Second)))
