@@ -163,7 +163,7 @@ func (c cable) carry(tun io.ReadWriter) error {
 	}
 }
 
-// transfer sends over connections of the link, without an end. Broken ones are made again.
+// transfer sends over connections of the link, without an end. Each lasts a second: an old one knows how slow the link is, and is patient.
 func transfer() error {
 	ln, err := net.Listen("tcp", linkHere+":0")
 	if err != nil {
@@ -184,7 +184,7 @@ func transfer() error {
 			b := make([]byte, 16<<10)
 			for {
 				c, err := net.DialTimeout("tcp", to, 5*time.Second)
-				for err == nil {
+				for i := 0; err == nil && i < 16; i++ {
 					if _, err = c.Write(b); err == nil {
 						time.Sleep(60 * time.Millisecond)
 					}

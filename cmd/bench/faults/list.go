@@ -26,7 +26,7 @@ func single() []fault {
 		{name: "busy", want: cpu, who: "faults", stage: worker("", "busy-all")},
 		{name: "busy-one", want: cpu, who: "faults", stage: worker("", "busy-one")},
 		{name: "system", want: append([]string{"cpu.system"}, cpu...), who: "faults", stage: worker("", "system")},
-		{name: "forks", want: []string{"processes.forks"}, stage: worker("", "forks")},
+		{name: "forks", want: []string{"processes.forks"}, who: "faults", stage: worker("", "forks")},
 		{name: "threads", held: true, want: []string{"processes.forks"}, stage: worker("", "threads")},
 		{name: "zombies", want: []string{"processes.defunct"}, stage: ready(worker("", "zombies"))},
 		{name: "fork-bomb", want: []string{"cgroup.pids", "cgroup.pids-used"}, who: "pcp-faults", stage: bomb("200", "bomb() { bomb | bomb & }; bomb")},
@@ -84,7 +84,7 @@ func combined() []fault {
 	return []fault{
 		{name: "busy-and-full", want: append([]string{"filesystem.full"}, cpu...), stage: both(worker("", "busy-all"), mounted(false, false))},
 		{name: "throttled-and-listen", want: []string{"cgroup.cpu", "tcp.listen"}, stage: both(limited("cpu", tenth(), "busy"), worker("", "listen"))},
-		{name: "forks-and-throttled", want: []string{"processes.forks", "cgroup.cpu"}, stage: both(worker("", "forks"), limited("cpu", tenth(), "busy"))},
+		{name: "forks-and-throttled", want: []string{"processes.forks", "cgroup.cpu"}, who: "faults", stage: both(worker("", "forks"), limited("cpu", tenth(), "busy"))},
 		{name: "descriptors-and-full", want: []string{"files.leak", "files.process", "filesystem.full"}, stage: both(worker("", "descriptors"), mounted(false, false))},
 		{name: "leak-and-inodes", held: true, want: []string{"cgroup.memory-limit", "cgroup.memory", "memory.oom", "filesystem.inodes"}, stage: both(limited("memory", megabytes("64"), "leak"), mounted(false, true))},
 		{name: "loss-and-throttled", held: true, want: []string{"tcp.retransmits", "cgroup.cpu"}, stage: both(linked("loss"), limited("cpu", tenth(), "busy"))},

@@ -72,6 +72,7 @@ func work(kind string, args []string) error {
 		script := "while :; do (:); (:); (:); (:); done"
 		for range 4 {
 			cmd := exec.Command("sh", "-c", script)
+			cmd.Args[0] = "faults-sh" // the name of the process
 			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 			if err := cmd.Start(); err != nil {
 				return err
