@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// help runs an agent, prints its objects, and stays until it is killed. As "stranger" it has no rights, and prints the state.
+// help runs an agent, prints its objects, and stays until it is killed. As "all" it has all modules. As "stranger" it has no rights, and prints the state.
 func help(mode string) {
 	if mode == "stranger" {
 		if err := syscall.Setresuid(65534, 65534, 65534); err != nil {
@@ -47,6 +47,9 @@ func help(mode string) {
 		}
 	}
 	a := New(Config{})
+	for _, m := range a.modules {
+		m.wanted = m.wanted || mode == "all"
+	}
 	a.Start()
 	if err := a.readControl(); err != nil {
 		fmt.Println(err)
@@ -436,13 +439,13 @@ func TestSwitch(t *testing.T) {
 // TestKill kills agents in the way that leaves them no time to clean up.
 func TestKill(t *testing.T) {
 	needKernel(t)
-	times := 20
+	times, mode := 20, "run"
 	if longtest.Enabled() {
-		times = 100
+		times, mode = 100, "all"
 	}
 	for range times {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), helperMode+"=run")
+		cmd.Env = append(os.Environ(), helperMode+"="+mode)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,6 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/prom/names"
 	"github.com/go-pcp/pcp/internal/testing/await"
-	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
 // requests returns how many requests of all devices have ended, by the kernel's own count.
@@ -135,11 +134,23 @@ func limitedGroup(t *testing.T, bytes int) string {
 	return ""
 }
 
+// vmstat returns a count in /proc/vmstat.
+func vmstat(t *testing.T, name string) uint64 {
+	t.Helper()
+	_, rest, ok := strings.Cut("\n"+await.File(t, "/proc/vmstat"), "\n"+name+" ")
+	line, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.ParseUint(line, 10, 64)
+	if !ok || err != nil {
+		t.Fatalf("/proc/vmstat: %s: %q", name, line)
+	}
+	return n
+}
+
 // TestOOMKill has the kernel kill a process that needs more memory than its group may have.
 func TestOOMKill(t *testing.T) {
 	a := start(t, "oomkill")
 	dir := limitedGroup(t, 16<<20)
-	before := number(t, fetch(t, a, "bpf.oomkill.kills"), "")
+	before, counted := number(t, fetch(t, a, "bpf.oomkill.kills"), ""), vmstat(t, "oom_kill")
 	cmd := exec.Command("sh", "-c", "ulimit -v 500000 && echo $$ > "+dir+"/cgroup.procs && exec tail /dev/zero")
 	if err := cmd.Run(); err == nil {
 		t.Fatal("the process ended by itself")
@@ -148,6 +159,9 @@ func TestOOMKill(t *testing.T) {
 		t.Fatalf("the process ended with %v", cmd.ProcessState)
 	}
 	await.Until(t, "the kill is counted", func() bool { return number(t, fetch(t, a, "bpf.oomkill.kills"), "") > before })
+	if kills, kernel := number(t, fetch(t, a, "bpf.oomkill.kills"), "")-before, vmstat(t, "oom_kill")-counted; kills > kernel {
+		t.Errorf("%d processes were killed, and /proc/vmstat has %d", kills, kernel)
+	}
 	pid := strconv.Itoa(cmd.ProcessState.Pid())
 	victims := fetch(t, a, "bpf.oomkill.tpid")
 	for inst, victim := range victims {
@@ -166,42 +180,6 @@ func TestOOMKill(t *testing.T) {
 		return
 	}
 	t.Errorf("process %s is not among the victims %v", pid, victims)
-}
-
-// TestStorm starts many programs that end at once, and compares the counts.
-func TestStorm(t *testing.T) {
-	a := start(t, "execsnoop", "exitsnoop")
-	program, err := exec.LookPath("true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const name = "pcp-bpf-storm"
-	dir := t.TempDir()
-	if err := os.Symlink(program, filepath.Join(dir, name)); err != nil {
-		t.Fatal(err)
-	}
-	n := longtest.N(1000, 20_000)
-	cmd := exec.Command("sh", "-c", fmt.Sprintf("i=0; while [ $i -lt %d ]; do ./%s; i=$((i+1)); done", n, name))
-	cmd.Dir = dir
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
-	near := func(metric string, least int) {
-		t.Helper()
-		got := int(number(t, fetch(t, a, metric), name))
-		if got < least || got > n+n/20 {
-			t.Errorf("%s: %d programs, want %d", metric, got, n)
-		}
-	}
-	near("bpf.execsnoop.starts", n-n/20)
-	near("bpf.exitsnoop.ends", n-n/20)
-	near("bpf.exitsnoop.short", n/2) // a busy machine may take a second for some
-	if life, ends := number(t, fetch(t, a, "bpf.exitsnoop.life"), name), number(t, fetch(t, a, "bpf.exitsnoop.ends"), name); ends > 0 {
-		t.Logf("they lived %d µs on average", life/ends/1000)
-		if life == 0 {
-			t.Error("bpf.exitsnoop.life is 0")
-		}
-	}
 }
 
 // TestLastProcesses finds single processes among the events.
