@@ -27,6 +27,9 @@ var (
 	nics   = []string{"eth0", "eth1"}
 	loads  = []string{"1 minute", "5 minute", "15 minute"}
 	stalls = []string{"10 second", "1 minute", "5 minute"}
+
+	sensors = []string{"coretemp-isa-0000:Package_id_0", "acpitz-acpi-0:temp1"}
+	cards   = []string{"gpu0", "gpu1"}
 )
 
 var host = map[string]source{
@@ -56,6 +59,12 @@ var host = map[string]source{
 	"postgresql.stat.database.xact_rollback": {"count", true, []string{"postgres"}, 1}, "rabbitmq.queue.messages_ready": {"count", false, []string{"work"}, 10},
 	"redis.evicted_keys": {"count", true, []string{"localhost:6379"}, 0}, "zfs.pool.state": {"count", false, []string{"tank"}, 1},
 	"btrfs.device.write_errs": {"count", true, disks, 0}, "btrfs.device.read_errs": {"count", true, disks, 0}, "btrfs.device.corruption_errs": {"count", true, disks, 0},
+	"memcache.gets": {"count", true, []string{"localhost:11211"}, 100}, "memcache.misses": {"count", true, []string{"localhost:11211"}, 20},
+	"chrony.tracking.stratum": {quiet: 3}, "chrony.tracking.sys_time_off": {"sec", false, nil, 0.01},
+	"lmsensors.temperature.input": {"temperature (C)", false, sensors, 60},
+	"denki.bat.capacity":          {"", false, []string{"battery-0"}, 60}, "nvidia.temperature": {"temperature (C)", false, cards, 60}, "amdgpu.gpu.temperature": {"temperature (C)", false, cards, 60},
+	"nvidia.memused": {"byte", false, cards, 1e9}, "nvidia.memtotal": {"byte", false, cards, 8e9}, "amdgpu.memory.used": {"byte", false, cards, 1e9}, "amdgpu.memory.total": {"byte", false, cards, 8e9},
+	"bpf.runq.time": {"nanosec", true, nil, 2e9}, "bpf.tcp.connect.failed": {"count", true, nil, 1},
 	"kernel.all.entropy.avail": {quiet: 256}, "hinv.cpu.thermal_throttle.core.count": {"count", true, cpus, 0},
 }
 
@@ -77,6 +86,10 @@ var loud = map[string]map[string]float64{
 	"service.elasticsearch_red": {"elasticsearch.cluster.status.code": 2}, "service.haproxy_queue": {"haproxy.stat.qcur": 20}, "service.mysql_connections": {"mysql.status.threads_connected": 95},
 	"service.nginx_dropped": {"nginx.handled_count": 90}, "service.postfix_deferred": {"postfix.queues.deferred": 5000}, "service.postgresql_rollbacks": {"postgresql.stat.database.xact_rollback": 20},
 	"service.rabbitmq_backlog": {"rabbitmq.queue.messages_ready": 20000}, "service.redis_evictions": {"redis.evicted_keys": 200}, "filesys.zfs_pool": {"zfs.pool.state": 2},
+	"service.memcache_misses": {"memcache.misses": 90}, "service.chrony_unsynchronized": {"chrony.tracking.stratum": 0}, "service.chrony_offset": {"chrony.tracking.sys_time_off": 0.5},
+	"power.temperature": {"lmsensors.temperature.input": 98}, "power.battery": {"denki.bat.capacity": 5},
+	"gpu.nvidia_temperature": {"nvidia.temperature": 95}, "gpu.amdgpu_temperature": {"amdgpu.gpu.temperature": 95},
+	"gpu.nvidia_memory": {"nvidia.memused": 7.9e9}, "gpu.amdgpu_memory": {"amdgpu.memory.used": 7.9e9}, "cpu.run_queue": {"bpf.runq.time": 6e9}, "network.connect_failures": {"bpf.tcp.connect.failed": 20},
 	"filesys.btrfs_errors": {"btrfs.device.corruption_errs": 0.1}, "power.thermal_throttle": {"hinv.cpu.thermal_throttle.core.count": 0.1},
 }
 
