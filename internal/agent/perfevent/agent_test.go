@@ -283,7 +283,7 @@ func TestClashes(t *testing.T) {
 	}
 }
 
-// TestNoMachine lists what is missing where there is no /sys.
+// TestNoMachine has no /sys, and wants the reasons.
 func TestNoMachine(t *testing.T) {
 	a, f := newFake(t, "[perf]\ncs\n[dynamic]\nsoftware.cs\nsoftware.page-faults\n", nil, nil)
 	v := agenttest.Read(t, a)
@@ -316,7 +316,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse reads a configuration of any bytes, and starts what it lists.
+// FuzzParse reads a configuration of any bytes, and starts its events.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{everything, Default(), "[a:derived]\n||\n||\n", "[\"a b\" c]\nx 65535 chip:1\n", "[dynamic]\nhv_24x7.PM_CLK chip:4294967296\n", ""} {
 		f.Add(s)

@@ -24,7 +24,7 @@ type opener func(a attr, cpu int) (counter, error)
 // the processor has too few counters.
 type reading struct{ value, enabled, running uint64 }
 
-// An event is one that is counted, or that the kernel has and the configuration does not ask for.
+// An event is counted, or the kernel has it and the configuration does not list it.
 type event struct {
 	name     string // in the configuration
 	node     string // in the name space
