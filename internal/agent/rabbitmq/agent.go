@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"syscall"
 
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/agent/service"
@@ -17,6 +18,9 @@ import (
 
 // Domain is the domain of the agent (RABBITMQ).
 const Domain = 143
+
+// usualPort is that of the management plugin.
+const usualPort = "15672"
 
 // A Config configures an agent. Zero fields mean the defaults.
 type Config struct {
@@ -38,7 +42,7 @@ func New(cfg Config) (*service.Agent, error) {
 		Labels: `{"indom_name":"queue"}`, InstanceLabel: "queue",
 	}
 	p := &service.Page{
-		URL:  cmp.Or(cfg.URL, "http://"+net.JoinHostPort("localhost", cmp.Or(cfg.Port, "15672"))),
+		URL:  cmp.Or(cfg.URL, "http://"+net.JoinHostPort("localhost", cmp.Or(cfg.Port, usualPort))),
 		User: cmp.Or(cfg.User, guest), Password: cfg.Password,
 	}
 	return service.New(service.Config{
@@ -111,19 +115,48 @@ func put(row service.Row, prefix string, object map[string]json.RawMessage, dept
 // Builtin describes the agent. The process of RabbitMQ is that of Erlang's machine, which other programs have too.
 func Builtin() builtin.Spec {
 	return builtin.Spec{
-		Name: "rabbitmq", Domain: Domain, Programs: []string{"beam.smp"}, Try: service.Try(open),
-		New: func(e builtin.Env) (pmda.Agent, error) { return open(e) },
+		Name: "rabbitmq", Domain: Domain, Programs: []string{"beam.smp"},
+		Try: func(ctx context.Context, e builtin.Env) error { return try(ctx, e, amqp) },
+		New: func(e builtin.Env) (pmda.Agent, error) {
+			cfg, err := settings(e)
+			if err != nil {
+				return nil, err
+			}
+			return New(cfg)
+		},
 	}
 }
 
-// open makes the agent that rabbitmq.conf configures, as the C agent documents it.
-func open(e builtin.Env) (*service.Agent, error) {
-	settings, err := service.Settings(e.Config, "rabbitmq", "username", "user", "password", "port", "url")
+// amqp is where a RabbitMQ listens for its clients, with the management plugin or without.
+const amqp = "localhost:5672"
+
+// try asks the server. Without the plugin at its usual port and a server for clients Erlang's machine has another program.
+func try(ctx context.Context, e builtin.Env, clients string) error {
+	cfg, err := settings(e)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	cfg := Config{Domain: e.Domain, Log: e.Log}
-	for _, s := range settings {
+	a, err := New(cfg)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	err = a.Try(ctx)
+	if cfg.URL == "" && cmp.Or(cfg.Port, usualPort) == usualPort && errors.Is(err, syscall.ECONNREFUSED) {
+		c, dialErr := new(net.Dialer).DialContext(ctx, "tcp", clients)
+		if dialErr != nil {
+			return service.ErrAbsent
+		}
+		c.Close()
+	}
+	return err
+}
+
+// settings reads rabbitmq.conf, as the C agent documents it.
+func settings(e builtin.Env) (cfg Config, err error) {
+	list, err := service.Settings(e.Config, "rabbitmq", "username", "user", "password", "port", "url")
+	cfg = Config{Domain: e.Domain, Log: e.Log}
+	for _, s := range list {
 		switch s.Name {
 		case "username", "user":
 			cfg.User = s.Value
@@ -135,5 +168,5 @@ func open(e builtin.Env) (*service.Agent, error) {
 			cfg.URL = s.Value
 		}
 	}
-	return New(cfg)
+	return cfg, err
 }

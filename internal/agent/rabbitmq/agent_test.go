@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/agent/service"
 	"github.com/go-pcp/pcp/internal/testing/servicetest"
 )
@@ -99,4 +104,35 @@ func FuzzDecode(f *testing.F) {
 		defer a.Close()
 		servicetest.Read(t, a)
 	})
+}
+
+// TestTry has a program of Erlang that is not RabbitMQ, and RabbitMQ without its plugin.
+func TestTry(t *testing.T) {
+	if c, err := net.Dial("tcp", "localhost:15672"); err == nil {
+		c.Close()
+		t.Skip("SKIPPED: there is a server at the port of RabbitMQ's management plugin")
+	}
+	home := t.TempDir()
+	env := builtin.Env{Config: config.New(func(name string) string { return map[string]string{"HOME": home, "PCP_CONF": os.DevNull}[name] })}
+	ln, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	if err := try(t.Context(), env, ln.Addr().String()); errors.Is(err, service.ErrAbsent) || err == nil || !strings.Contains(err.Error(), "rabbitmq_management") {
+		t.Errorf("without the plugin: %v", err)
+	}
+	ln.Close()
+	if err := try(t.Context(), env, ln.Addr().String()); !errors.Is(err, service.ErrAbsent) {
+		t.Errorf("another program: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".config/pcp"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".config/pcp/rabbitmq.conf"), []byte("url = http://"+ln.Addr().String()+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(t.Context(), env, ln.Addr().String()); err == nil || errors.Is(err, service.ErrAbsent) {
+		t.Errorf("with a configuration: %v", err)
+	}
 }
