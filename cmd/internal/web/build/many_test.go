@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,6 +56,28 @@ func manyQueues(t *testing.T, spike *atomic.Int64) http.Handler {
 	mux.Handle("/", h)
 	mux.Handle("/stream", h.Stream())
 	return mux
+}
+
+// TestManyRecorded draws the largest of 500 instances an hour ago, of an archive.
+func TestManyRecorded(t *testing.T) {
+	f := newFake(t)
+	f.metrics = f.pick("kernel.all.load")
+	for i := range 500 {
+		f.domains["99.1"] = append(f.domains["99.1"], fmt.Sprintf("queue-%03d", i))
+	}
+	f.metrics = append(f.metrics, fakeMetric{name: "many.calls", pmid: "99.1.0", indom: "99.1", kind: "u64", sem: "counter", units: "count", value: func(i int, t float64) any {
+		return math.Floor(float64(1+i) * math.Mod(t, 1e6))
+	}})
+	dir, now := t.TempDir(), time.Now()
+	f.record(t, filepath.Join(dir, "a"), "fake.example.com", now.Add(-70*time.Minute), now.Add(-59*time.Minute))
+	f.real = seriesOf(t, dir)
+	p := open(t, f, fmt.Sprintf("#/charts?chart=many.calls&end=%d", now.Add(-time.Hour).Unix()), 1280, 900)
+	p.until("document.querySelectorAll('.chart tbody tr').length === 25 && document.querySelector('.chart').textContent.includes('of 500 lines')")
+	p.until("document.querySelector('.chart tbody th').textContent === 'queue-499' && document.querySelector('.chart tbody td').textContent.startsWith('500')")
+	// The others are 1 to 476 calls/s.
+	p.until("document.querySelector('.chart tbody tr:last-child th').textContent === 'others, sum' && Math.abs(parseFloat(document.querySelector('.chart tbody tr:last-child td').textContent) / 114 - 1) < 0.01")
+	p.selects("Lines of many.calls", "100")
+	p.until("document.querySelectorAll('.chart tbody tr').length === 101 && document.querySelector('.chart').textContent.includes('400 more lines')")
 }
 
 // A counter counts the bytes of a response.

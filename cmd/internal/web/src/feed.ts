@@ -248,7 +248,11 @@ export class Feed {
     const key = {};
     const before = this.top;
     this.tops.set(key, n);
-    if (this.top > before && this.large.size) this.streaming?.abort();
+    if (this.top > before) {
+      if (this.large.size) this.streaming?.abort();
+      for (const [name, p] of this.older) if (p.table.rest) this.older.delete(name);
+      this.load();
+    }
     return () => void this.tops.delete(key);
   }
 
@@ -562,9 +566,11 @@ export class Feed {
         if (!this.metas.has(m.name)) this.metas.set(m.name, m);
       }
       if (this.past) for (const n of all) if (!this.metas.has(n)) this.absent.add(n);
-      for (const [list, s] of [[names, span], [moments, instant]] as [string[], Span][]) {
+      const isPart = (n: string) => this.wants.get(n)?.part === this.wants.get(n)?.count;
+      const { top } = this;
+      for (const [list, s, most] of [[names.filter(isPart), span, top], [names.filter((n) => !isPart(n)), span], [moments, instant]] as [string[], Span, number?][]) {
         if (!list.length) continue;
-        const read = await this.recorded.read(list, s, abort.signal, this.only);
+        const read = await this.recorded.read(list, s, abort.signal, this.only, most);
         if (abort.signal.aborted) return;
         for (const name of list) {
           if (this.wants.has(name)) this.older.set(name, { span: s, table: read.get(name) ?? { t: [], series: new Map() } });

@@ -498,8 +498,8 @@ export class RecordedSource implements Source {
     return Array.isArray(names) ? names.map((n) => metaOf({ name: String(n) })) : [];
   }
 
-  // read returns values of a span; with a pattern those only of the instance whose name it matches.
-  async read(names: string[], span: Span | null, signal?: AbortSignal, only?: Only): Promise<Map<string, Table>> {
+  // read returns values of a span; with a pattern those only of the instance whose name it matches, with top those of the largest instances.
+  async read(names: string[], span: Span | null, signal?: AbortSignal, only?: Only, top?: number): Promise<Map<string, Table>> {
     const found = await Promise.all(names.map((n) => this.series(n)));
     const metric = new Map<string, string>();
     const domains = new Map<string, string>();
@@ -512,16 +512,24 @@ export class RecordedSource implements Source {
     const out = new Map<string, Table>();
     const rows = new Map<string, Map<number, Map<string, Cell>>>(); // by the identifiers of instances
     const unknown = new Map<string, Set<string>>();
+    const rests = new Map<string, Map<number, [number, number]>>();
     for (const part of chunks([...metric.keys()])) {
       const times = span
         ? { start: span.from.toFixed(3), finish: span.to.toFixed(3), interval: String(Math.max(1, Math.round(span.step))) }
         : {};
-      const values: unknown = await ask(this.base + "series/values", { series: part.join(","), ...times, iname: only?.pattern }, signal);
+      const values: unknown = await ask(this.base + "series/values", { series: part.join(","), ...times, iname: only?.pattern, top: top ? String(top) : undefined }, signal);
       for (const v of Array.isArray(values) ? values : []) {
         const name = metric.get(v.series);
         if (name === undefined) continue;
         const t = Number(v.timestamp) / 1000;
         if (!Number.isFinite(t)) continue;
+        if (v.others !== undefined) {
+          let byTime = rests.get(name);
+          if (!byTime) rests.set(name, (byTime = new Map()));
+          const [n, sum] = byTime.get(t) ?? [0, 0]; // of another source of the same metric
+          byTime.set(t, [n + Number(v.others), sum + Number(v.sum)]);
+          continue;
+        }
         const inst = v.instance && !only ? String(v.instance) : "";
         if (inst && !this.names.has(inst)) {
           let set = unknown.get(v.series);
@@ -548,7 +556,9 @@ export class RecordedSource implements Source {
           cells[k] = v;
         }
       });
-      out.set(name, { t, series });
+      const others = rests.get(name);
+      const part = (k: 0 | 1) => t.map((at): Cell => others!.get(at)?.[k] ?? null);
+      out.set(name, { t, series, ...(others ? { rest: { count: part(0), sum: part(1) } } : {}) });
     }
     return out;
   }
