@@ -2,6 +2,7 @@
 
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { offered } from "./agents";
 import { useApp, useFeedVersion } from "./context";
 import { format, maxPanels, parseMetric, readDashboard, variableKinds, variableName, writeDashboard, type Dashboard, type Panel, type Variable, type VariableKind } from "./dashboard";
 import { Dialog } from "./dialog";
@@ -42,6 +43,19 @@ export function Charts() {
     };
   }, [feed.live.base]);
   const { list: own, open: opened } = shelf();
+  const [ofHost, setOfHost] = useState<Dashboard[]>([]);
+  const ready = feed.status === "ok";
+  useFeedVersion();
+  useEffect(() => {
+    setOfHost([]);
+    if (!ready) return;
+    const abort = new AbortController();
+    offered(feed, abort.signal).then(
+      (list) => !abort.signal.aborted && setOfHost(list),
+      () => {}, // they are not offered
+    );
+    return () => abort.abort();
+  }, [feed, ready]);
   const other = (b: Dashboard) => {
     openOther(b);
     set({ dashboard: b });
@@ -126,7 +140,7 @@ export function Charts() {
             aria-label="Open a dashboard"
             value=""
             onChange={(e) => {
-              const b = builtin.find((b) => b.title === e.currentTarget.value);
+              const b = [...builtin, ...ofHost].find((b) => b.title === e.currentTarget.value);
               const id = e.currentTarget.value;
               e.currentTarget.value = "";
               if (b) other(b);
@@ -150,6 +164,15 @@ export function Charts() {
                 </option>
               ))}
             </optgroup>
+            {ofHost.length > 0 && (
+              <optgroup label="Of this host">
+                {ofHost.map((b) => (
+                  <option key={b.title} value={b.title}>
+                    {b.title}
+                  </option>
+                ))}
+              </optgroup>
+            )}
           </select>
         </label>
         <button type="button" onClick={fresh}>

@@ -65,6 +65,7 @@ export interface HeatPanel {
   scheme?: string;
   max?: number; // has the last colour
   top?: number;
+  buckets?: boolean; // instances are ranges of numbers, as of a histogram: the largest numbers are above
   log?: boolean;
   plots: Plot[];
 }
@@ -226,7 +227,7 @@ function panelOf(v: any, where: string): Panel {
     case "value":
       return { kind, title, of: v.of === undefined ? "last" : one(v.of, where + ".of", reduced), plots: plots(), ...given({ thresholds }) };
     case "heat":
-      return { kind, title, plots: plots(), ...given({ scheme, max, top, log: v.log === true ? true : undefined }) };
+      return { kind, title, plots: plots(), ...given({ scheme, max, top, buckets: v.buckets === true ? true : undefined, log: v.log === true ? true : undefined }) };
     case "table":
       return { kind, title, rows: Math.min(1000, Math.max(1, Math.round(num(v.rows, where + ".rows") ?? 20))), plots: plots(), ...given({ thresholds }) };
   }

@@ -148,6 +148,15 @@ const cellWidth = 6; // pixels of a time in a heat map, about
 const axis = 18; // pixels of the times
 const maxRows = 24;
 
+// bucketsOf returns the lines of a histogram with the largest numbers first, without those above and below all values.
+function bucketsOf(lines: Drawn[]): Drawn[] {
+  const from = (l: Drawn) => parseFloat(l.key.slice(l.key.indexOf(" ") + 1).split("::").pop()!) || 0;
+  const sorted = [...lines].sort((a, b) => from(b) - from(a));
+  const used = sorted.map((l) => peak(l.all) > 0);
+  const first = used.indexOf(true);
+  return first < 0 ? [] : sorted.slice(first, used.lastIndexOf(true) + 1);
+}
+
 // columnsOf makes one mean of each stretch of a line.
 function columnsOf(l: Drawn, start: number, step: number, n: number): (number | null)[] {
   const sum = new Float64Array(n);
@@ -193,7 +202,7 @@ export function Heat(props: Props<HeatPanel>) {
   const step = v.window / n;
   // The columns stay where they are while time goes on.
   const start = Math.floor(from / step) * step + step;
-  const rows = useMemo(() => [...d.lines].sort((a, b) => peak(b.all) - peak(a.all)).map((l) => ({ l, cells: columnsOf(l, start, step, n) })), [d, start, step, n]);
+  const rows = useMemo(() => (panel.buckets ? bucketsOf(d.lines) : [...d.lines].sort((a, b) => peak(b.all) - peak(a.all))).map((l) => ({ l, cells: columnsOf(l, start, step, n) })), [d, start, step, n]);
   const first = rows[0]?.l.kind;
   const all = rows.flatMap((r) => r.cells.filter((x): x is number => x !== null));
   const high = panel.max ?? all.reduce((m, x) => Math.max(m, x), 0);
