@@ -26,6 +26,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -81,6 +82,7 @@ func main() {
 		}
 		return
 	}
+	runtime.LockOSThread() // processes end with the thread that started them
 	pcp := flag.String("pcp", "pcp", "the program `pcp`")
 	seconds := flag.Int("seconds", 20, "the length of each recording")
 	only := flag.String("only", "", "names of faults, separated by commas")
@@ -202,6 +204,7 @@ func (r *runner) plan(names []string, held bool) []fault {
 func (r *runner) collect(ctx context.Context) (stop func(), err error) {
 	r.socket = filepath.Join(r.dir, "s")
 	cmd := exec.CommandContext(ctx, r.pcp, "up", "--no-record", "--no-web", "--port", "0", "--dir", filepath.Join(r.dir, "up"), "--socket", r.socket)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var out bytes.Buffer
 	cmd.Stderr = &out
 	if err := cmd.Start(); err != nil {
@@ -370,6 +373,7 @@ func (r *runner) record(ctx context.Context, f *fault, base string) error {
 	}
 	defer s.close()
 	logger := exec.CommandContext(ctx, r.pcp, "logger", "-h", "unix:"+r.socket, "-c", conf, "-l", filepath.Join(r.dir, "logger.log"), "-T", fmt.Sprintf("%ds", r.seconds), base)
+	logger.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if f.stage != nil {
 		if err := f.stage(s); err != nil {
 			return err
