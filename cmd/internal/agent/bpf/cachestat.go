@@ -193,7 +193,7 @@ func (c *code) reader() {
 	c.lookup("readers", cacheKey)
 }
 
-// newReader sets the state of the task that runs to zeros, but for one number.
+// newReader sets one number of the state of the task that runs, and the others to zero.
 func (c *code) newReader(at int16, value asm.Register) {
 	c.zero(cacheState, readerSize)
 	c.store(cacheState+at, value)

@@ -56,7 +56,7 @@ func needGroup(t *testing.T) (dir, name string) {
 	return dir, name
 }
 
-// TestSyscallsOfGroup has a control group make a known number of calls, and one that takes a known time.
+// TestSyscallsOfGroup has a control group make a known number of calls, and a call of a known time.
 func TestSyscallsOfGroup(t *testing.T) {
 	a := start(t, "syscount", "offcputime")
 	dir, name := needGroup(t)
@@ -106,7 +106,7 @@ func TestReclaimOfGroup(t *testing.T) {
 	}
 }
 
-// TestConnectionsOfGroup makes connections in a control group, and one that the other side lets wait for a known time.
+// TestConnectionsOfGroup makes connections in a control group.
 func TestConnectionsOfGroup(t *testing.T) {
 	a := start(t, "tcpconnlat")
 	dir, name := needGroup(t)

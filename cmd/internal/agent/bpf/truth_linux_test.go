@@ -129,7 +129,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestSlowConnect connects to a port whose queue is full: the kernel drops the first segment, and the one that is sent again after a second finds room.
+// TestSlowConnect connects to a port whose queue is full: the kernel drops the first segment, and has room when it is sent again.
 func TestSlowConnect(t *testing.T) {
 	a := start(t, "tcpconnlat")
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
