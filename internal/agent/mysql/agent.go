@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -26,6 +27,7 @@ type Config struct {
 	// Address is the path of the socket of the server, or HOST:PORT; "" means /run/mysqld/mysqld.sock or the socket in another usual place.
 	Address        string
 	User, Password string // "" means dbmonitor for both, as for the C agent
+	Security       service.Security
 	Log            *slog.Logger
 }
 
@@ -44,7 +46,7 @@ func New(cfg Config) (*service.Agent, error) {
 	if strings.HasPrefix(c.Address, "/") {
 		c.Network = "unix"
 	}
-	c.Greet = func(conn net.Conn, r *bufio.Reader) error { return logIn(conn, r, cfg.User, cfg.Password) }
+	c.Greet = func(conn net.Conn, r *bufio.Reader) (net.Conn, error) { return logIn(conn, r, cfg) }
 	return service.New(service.Config{
 		Name: "mysql", Domain: cmp.Or(cfg.Domain, Domain), Log: cfg.Log, MinAge: minAge,
 		Metrics: metrics(indom), InDoms: []*service.InDom{indom}, Origin: "It is %s.",
@@ -130,11 +132,12 @@ func Builtin() builtin.Spec {
 
 // open makes the agent that mysql.conf configures: username and password, as the C agent names them, and host.
 func open(e builtin.Env) (*service.Agent, error) {
-	settings, err := service.Settings(e.Config, "mysql", "host", "username", "user", "password")
+	settings, err := service.Settings(e.Config, "mysql", "host", "username", "user", "password", "tls", "ca")
 	if err != nil {
 		return nil, err
 	}
 	cfg := Config{Domain: e.Domain, Log: e.Log}
+	var mode, ca string
 	for _, s := range settings {
 		switch s.Name {
 		case "host":
@@ -143,7 +146,14 @@ func open(e builtin.Env) (*service.Agent, error) {
 			cfg.User = s.Value
 		case "password":
 			cfg.Password = s.Value
+		case "tls":
+			mode = s.Value
+		case "ca":
+			ca = s.Value
 		}
+	}
+	if cfg.Security, err = service.NewSecurity(mode, ca); err != nil {
+		return nil, fmt.Errorf("mysql: %w", err)
 	}
 	return New(cfg)
 }

@@ -52,7 +52,7 @@ func TestServer(t *testing.T) {
 		}
 		defer conn.Close()
 		r := bufio.NewReader(conn)
-		if err := logIn(conn, r, "root", ""); err != nil {
+		if _, err := logIn(conn, r, Config{User: "root"}); err != nil {
 			t.Fatal(err)
 		}
 		values = make(map[string]string)
@@ -190,7 +190,7 @@ func TestLogIn(t *testing.T) {
 	} {
 		client, server := net.Pipe()
 		go io.Copy(io.Discard, server)
-		err := logIn(client, bufio.NewReader(bytes.NewReader(c.answer)), "u", "p")
+		_, err := logIn(client, bufio.NewReader(bytes.NewReader(c.answer)), Config{User: "u", Password: "p"})
 		client.Close()
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %v, want %q", name, err, c.err)
@@ -227,6 +227,6 @@ func FuzzLogIn(f *testing.F) {
 		client, server := net.Pipe()
 		defer client.Close()
 		go io.Copy(io.Discard, server)
-		logIn(client, bufio.NewReader(bytes.NewReader(b)), "u", "p")
+		logIn(client, bufio.NewReader(bytes.NewReader(b)), Config{User: "u", Password: "p"})
 	})
 }

@@ -27,6 +27,7 @@ var errProtocol = errors.New("not an answer of MySQL")
 const (
 	longPassword = 1 << 0
 	protocol41   = 1 << 9
+	overTLS      = 1 << 11
 	secure       = 1 << 15
 	pluginAuth   = 1 << 19
 )
@@ -116,28 +117,52 @@ func text(b []byte) (s string, rest []byte, ok bool) {
 	return string(b[:i]), b[i+1:], true
 }
 
-// logIn begins a session.
-func logIn(conn net.Conn, r *bufio.Reader, user, password string) error {
+// logIn begins a session, on a connection that is encrypted if the server offers that. It returns the connection to be used.
+func logIn(conn net.Conn, r *bufio.Reader, cfg Config) (net.Conn, error) {
 	s := &stream{w: conn, r: r}
 	b, err := s.read()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if b[0] == errorPacket {
-		return serverError(b)
+		return nil, serverError(b)
 	}
-	nonce, plugin, err := greeting(b)
+	g, err := readGreeting(b)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	const utf8 = 33
+	flags := uint32(longPassword | protocol41 | secure | pluginAuth)
+	encrypt := cfg.Security.Wanted(conn) && g.capabilities&overTLS != 0
+	if encrypt {
+		flags |= overTLS
+	} else if err := cfg.Security.Without(); err != nil && conn.RemoteAddr().Network() != "unix" {
+		return nil, err
+	}
+	msg := binary.LittleEndian.AppendUint32(nil, flags)
+	msg = binary.LittleEndian.AppendUint32(msg, maxPacket)
+	msg = append(append(msg, utf8), make([]byte, 23)...)
+	if encrypt {
+		if err := s.write(msg); err != nil {
+			return nil, err
+		}
+		host, _, _ := net.SplitHostPort(cfg.Address)
+		if conn, err = cfg.Security.Start(conn, r, host); err != nil {
+			return nil, err
+		}
+		s.w = conn
+		s.next++
+	}
+	return conn, s.authenticate(conn, msg, g, cfg)
+}
+
+// authenticate sends the user with a proof of the password behind msg, and answers what the server asks for.
+func (s *stream) authenticate(conn net.Conn, msg []byte, g greeting, cfg Config) error {
+	nonce, plugin, password := g.nonce, g.plugin, cfg.Password
 	if plugin != nativePassword && plugin != cachingSHA2 {
 		plugin = nativePassword // the server asks for another
 	}
-	const utf8 = 33
-	msg := binary.LittleEndian.AppendUint32(nil, longPassword|protocol41|secure|pluginAuth)
-	msg = binary.LittleEndian.AppendUint32(msg, maxPacket)
-	msg = append(append(msg, utf8), make([]byte, 23)...)
-	msg = append(append(msg, user...), 0)
+	msg = append(append(msg, cfg.User...), 0)
 	proof := scramble(plugin, password, nonce)
 	msg = append(append(msg, byte(len(proof))), proof...)
 	msg = append(append(msg, plugin...), 0)
@@ -173,12 +198,12 @@ func logIn(conn net.Conn, r *bufio.Reader, user, password string) error {
 			case plugin != cachingSHA2 || len(b) != 2:
 				return errProtocol
 			case b[1] == fast:
-			case b[1] == full && conn.RemoteAddr().Network() == "unix":
+			case b[1] == full && (conn.RemoteAddr().Network() == "unix" || cfg.Security.Proven(conn)):
 				if err := s.write(append([]byte(password), 0)); err != nil {
 					return err
 				}
 			default:
-				return errors.New("the server asks for the password in the clear, which is only sent through a Unix socket; connect to that")
+				return errors.New("the server asks for the password in the clear, which is only sent through a Unix socket, or with the setting tls = verify")
 			}
 		default:
 			return errProtocol
@@ -187,24 +212,32 @@ func logIn(conn net.Conn, r *bufio.Reader, user, password string) error {
 	return errProtocol
 }
 
-// greeting reads the first packet: 1 protocol, version and 0, 4 thread, 8 nonce, 1 filler, 2 capabilities, 1 charset, 2 status, 2 capabilities,
+// A greeting is what a server sends first.
+type greeting struct {
+	nonce        []byte
+	plugin       string // of authentication
+	capabilities uint16 // the lower half
+}
+
+// readGreeting reads the first packet: 1 protocol, version and 0, 4 thread, 8 nonce, 1 filler, 2 capabilities, 1 charset, 2 status, 2 capabilities,
 // 1 length of the nonce, 10 filler, the rest of the nonce, and the name of a plugin and 0.
-func greeting(b []byte) (nonce []byte, plugin string, err error) {
+func readGreeting(b []byte) (g greeting, err error) {
 	const version, first, rest, nonceSize = 10, 8, 19, 20
 	if b[0] != version {
-		return nil, "", fmt.Errorf("%w: version %d of the protocol", errProtocol, b[0])
+		return g, fmt.Errorf("%w: version %d of the protocol", errProtocol, b[0])
 	}
 	_, b, ok := text(b[1:])
 	if !ok || len(b) < 4+first+rest+nonceSize-first {
-		return nil, "", errProtocol
+		return g, errProtocol
 	}
-	nonce = append(nonce, b[4:4+first]...)
+	g.nonce = append(g.nonce, b[4:4+first]...)
+	g.capabilities = binary.LittleEndian.Uint16(b[4+first+1:])
 	b = b[4+first+rest:]
-	nonce = append(nonce, b[:nonceSize-first]...)
+	g.nonce = append(g.nonce, b[:nonceSize-first]...)
 	if b = b[nonceSize-first:]; len(b) > 0 && b[0] == 0 {
-		plugin, _, _ = text(b[1:])
+		g.plugin, _, _ = text(b[1:])
 	}
-	return nonce, plugin, nil
+	return g, nil
 }
 
 // scramble proves that the client knows the password.

@@ -4,6 +4,6 @@
 //
 // Connections of the server are instances, by number. Names and numbers of metrics are those of pmdamysql(1).
 //
-// The package speaks the protocol of MySQL itself, without TLS. It knows the authentication plugins mysql_native_password, caching_sha2_password, which
-// needs a Unix socket until the server has cached the password, and unix_socket.
+// The package speaks the protocol of MySQL itself, with TLS over TCP if the server offers it. It knows the authentication plugins mysql_native_password,
+// caching_sha2_password, which needs a Unix socket or a checked certificate until the server has cached the password, and unix_socket.
 package mysql

@@ -29,6 +29,7 @@ type Config struct {
 	Port           string // "" means 5432
 	Database       string // "" means postgres
 	User, Password string // "" as user means that of this process
+	Security       service.Security
 	Log            *slog.Logger
 }
 
@@ -125,7 +126,13 @@ func New(cfg Config) (*service.Agent, error) {
 	if filepath.IsAbs(cfg.Host) {
 		c.Network, c.Address = "unix", filepath.Join(cfg.Host, ".s.PGSQL."+cfg.Port)
 	}
-	c.Greet = func(conn net.Conn, r *bufio.Reader) error { return logIn(conn, r, cfg) }
+	c.Greet = func(conn net.Conn, r *bufio.Reader) (net.Conn, error) {
+		conn, err := encrypt(conn, r, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return conn, logIn(conn, r, cfg)
+	}
 	views := d.views()
 	text := sql(views)
 	return service.New(service.Config{
@@ -206,11 +213,12 @@ func Builtin() builtin.Spec {
 
 // open makes the agent that postgresql.conf configures, with the settings of the C agent's pmdapostgresql.conf.
 func open(e builtin.Env) (*service.Agent, error) {
-	settings, err := service.Settings(e.Config, "postgresql", "host", "port", "dbname", "user", "password")
+	settings, err := service.Settings(e.Config, "postgresql", "host", "port", "dbname", "user", "password", "tls", "ca")
 	if err != nil {
 		return nil, err
 	}
 	cfg := Config{Domain: e.Domain, Log: e.Log}
+	var mode, ca string
 	for _, s := range settings {
 		switch s.Name {
 		case "host":
@@ -225,7 +233,14 @@ func open(e builtin.Env) (*service.Agent, error) {
 			cfg.User = s.Value
 		case "password":
 			cfg.Password = s.Value
+		case "tls":
+			mode = s.Value
+		case "ca":
+			ca = s.Value
 		}
+	}
+	if cfg.Security, err = service.NewSecurity(mode, ca); err != nil {
+		return nil, fmt.Errorf("postgresql: %w", err)
 	}
 	return New(cfg)
 }

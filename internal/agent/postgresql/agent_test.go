@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp/internal/agent/service"
 	"github.com/go-pcp/pcp/internal/testing/servicetest"
+	"github.com/go-pcp/pcp/internal/testing/tlstest"
 )
 
 func newAgent(t testing.TB, cfg Config) *service.Agent {
@@ -35,17 +36,29 @@ const access = `local all all trust
 host all scram 127.0.0.1/32 scram-sha-256
 host all hashed 127.0.0.1/32 md5
 host all clear 127.0.0.1/32 password
+hostssl all secure 127.0.0.1/32 password
 `
 
 // TestServer compares values with those that the server's own client prints.
 func TestServer(t *testing.T) {
+	ca := tlstest.NewCA(t, "CA of the test")
+	cert := ca.Cert(t, tlstest.Want{Hosts: []string{"127.0.0.1"}})
 	s := servicetest.Start(t, "postgres", func(s *servicetest.Server) []string {
 		data := filepath.Join(s.Dir, "data")
 		s.Run(t, "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8")
 		if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(access), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return []string{"-D", data, "-k", s.Dir, "-p", strconv.Itoa(s.Port), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "track_functions=all"}
+		for name, path := range map[string]string{"cert": cert.File, "key": cert.Key} {
+			b, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(s.Dir, name), b, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return []string{"-c", "ssl=on", "-c", "ssl_cert_file=" + s.Dir + "/cert", "-c", "ssl_key_file=" + s.Dir + "/key", "-D", data, "-k", s.Dir, "-p", strconv.Itoa(s.Port), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "track_functions=all"}
 	})
 	s.Await(t, "unix", filepath.Join(s.Dir, ".s.PGSQL."+strconv.Itoa(s.Port)))
 	sql := func(q string) string {
@@ -109,6 +122,77 @@ func TestServer(t *testing.T) {
 				t.Errorf("user %s with the password %q: %v", user, cfg.Password, err)
 			}
 		}
+	}
+
+	sql("CREATE ROLE secure LOGIN PASSWORD 'secret'")
+	encrypted := func(host, mode, file string) error {
+		t.Helper()
+		cfg := Config{Host: host, Port: strconv.Itoa(s.Port), User: "secure", Password: "secret"}
+		var err error
+		if cfg.Security, err = service.NewSecurity(mode, file); err != nil {
+			t.Fatal(err)
+		}
+		a := newAgent(t, cfg)
+		if err := a.Try(t.Context()); err != nil {
+			return err
+		}
+		if got := sql("SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND usename = 'secure'"); got == "0" {
+			t.Errorf("tls = %s: no connection is encrypted", mode)
+		}
+		a.Close()
+		return nil
+	}
+	for _, c := range []struct{ host, mode, ca, err string }{
+		{"127.0.0.1", "", "", ""},
+		{"127.0.0.1", "prefer", "", ""},
+		{"127.0.0.1", "require", "", ""},
+		{"127.0.0.1", "verify", ca.File, ""},
+		{"127.0.0.1", "off", "", "no encryption"},
+		{"127.0.0.1", "verify", "", "certificate signed by unknown authority"},
+		{"localhost", "verify", ca.File, "certificate is not valid for any names"},
+	} {
+		if err := encrypted(c.host, c.mode, c.ca); c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s, tls = %s: %v, want %q", c.host, c.mode, err, c.err)
+		}
+	}
+}
+
+// TestNoTLS has a server that does not offer TLS, or answers something else.
+func TestNoTLS(t *testing.T) {
+	for _, c := range []struct{ mode, answer, err string }{
+		{"", "N", ""}, {"prefer", "N", ""}, {"require", "N", service.ErrNoTLS.Error()}, {"verify", "N", service.ErrNoTLS.Error()},
+		{"", "E", errProtocol.Error()}, {"prefer", "", io.EOF.Error()}, {"require", "Sx", "before TLS begins"},
+	} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan []byte, 1)
+		go func() {
+			request := make([]byte, 8)
+			if conn, err := ln.Accept(); err == nil {
+				io.ReadFull(conn, request)
+				conn.Write([]byte(c.answer))
+				conn.Close()
+			}
+			done <- request
+		}()
+		cfg := Config{Host: "127.0.0.1", Password: "secret"}
+		if cfg.Security, err = service.NewSecurity(c.mode, ""); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = encrypt(conn, bufio.NewReader(conn), cfg); c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("tls = %s and the answer %q: %v, want %q", c.mode, c.answer, err, c.err)
+		}
+		if got := <-done; !bytes.Equal(got, []byte{0, 0, 0, 8, 4, 210, 22, 47}) {
+			t.Errorf("the request is %v", got)
+		}
+		conn.Close()
+		ln.Close()
 	}
 }
 

@@ -91,6 +91,27 @@ func serverError(b []byte) error {
 	return err
 }
 
+// encrypt asks the server for TLS, and begins it if the server offers it.
+func encrypt(conn net.Conn, r *bufio.Reader, cfg Config) (net.Conn, error) {
+	const request = 1234<<16 | 5679
+	if !cfg.Security.Wanted(conn) {
+		return conn, nil
+	}
+	if err := writeMessage(conn, 0, binary.BigEndian.AppendUint32(nil, request)); err != nil {
+		return nil, err
+	}
+	answer, err := r.ReadByte()
+	switch {
+	case err != nil:
+		return nil, err
+	case answer == 'S':
+		return cfg.Security.Start(conn, r, cfg.Host)
+	case answer == 'N':
+		return conn, cfg.Security.Without()
+	}
+	return nil, fmt.Errorf("%w: %q to a request for TLS", errProtocol, answer)
+}
+
 // logIn begins a session.
 func logIn(conn net.Conn, r *bufio.Reader, cfg Config) error {
 	b := binary.BigEndian.AppendUint32(nil, 3<<16)
@@ -141,8 +162,8 @@ func authenticate(conn net.Conn, kind uint32, b []byte, cfg Config, proof **scra
 		}
 		return nil
 	case clear:
-		if !isLocal(conn) {
-			return errors.New("the server asks for the password in the clear, which is not sent over the network")
+		if !isLocal(conn) && !cfg.Security.Proven(conn) {
+			return errors.New("the server asks for the password in the clear, which is sent over the network only with the setting tls = verify")
 		}
 		return writeMessage(conn, 'p', append([]byte(cfg.Password), 0))
 	case hashed:

@@ -60,9 +60,9 @@ func (cfg *Config) conn(name string) *service.Conn {
 		if cfg.User != "" {
 			args = []string{"AUTH", cfg.User, cfg.Password}
 		}
-		c.Greet = func(conn net.Conn, r *bufio.Reader) error {
+		c.Greet = func(conn net.Conn, r *bufio.Reader) (net.Conn, error) {
 			_, err := ask(conn, r, args...)
-			return err
+			return conn, err
 		}
 	}
 	return c

@@ -26,8 +26,8 @@ var ErrCredentials = errors.New("the service requires a name and a password")
 // A Conn is a connection to a service that is kept between readings. It is for one goroutine.
 type Conn struct {
 	Network, Address string
-	// Greet, which may be nil, is called on each new connection.
-	Greet func(c net.Conn, r *bufio.Reader) error
+	// Greet, which may be nil, is called on each new connection. It returns the connection to be used from then on, from which r must read.
+	Greet func(c net.Conn, r *bufio.Reader) (net.Conn, error)
 	// Once is set if the service closes the connection after each answer.
 	Once bool
 
@@ -56,10 +56,14 @@ func (c *Conn) do(ctx context.Context, f func(conn net.Conn, r *bufio.Reader) er
 		c.conn, c.r, greet = conn, bufio.NewReaderSize(conn, 4096), c.Greet != nil
 	}
 	conn := c.conn
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	raw := conn // its deadline is that of a connection over it too
+	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
 	err := error(nil)
 	if greet {
-		err = c.Greet(conn, c.r)
+		var secured net.Conn
+		if secured, err = c.Greet(conn, c.r); err == nil {
+			c.conn, conn = secured, secured
+		}
 	}
 	if err == nil {
 		err = f(conn, c.r)
