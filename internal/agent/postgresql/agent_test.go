@@ -160,8 +160,13 @@ func TestServer(t *testing.T) {
 // TestNoTLS has a server that does not offer TLS, or answers something else.
 func TestNoTLS(t *testing.T) {
 	for _, c := range []struct{ mode, answer, err string }{
-		{"", "N", ""}, {"prefer", "N", ""}, {"require", "N", service.ErrNoTLS.Error()}, {"verify", "N", service.ErrNoTLS.Error()},
-		{"", "E", errProtocol.Error()}, {"prefer", "", io.EOF.Error()}, {"require", "Sx", "before TLS begins"},
+		{"", "N", ""},
+		{"prefer", "N", ""},
+		{"require", "N", service.ErrNoTLS.Error()},
+		{"verify", "N", service.ErrNoTLS.Error()},
+		{"", "E", errProtocol.Error()},
+		{"prefer", "", io.EOF.Error()},
+		{"require", "Sx", "before TLS begins"},
 	} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
