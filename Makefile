@@ -157,7 +157,8 @@ containers:         ## crun, rpm and zstd, to test releases with, from the syste
 	scripts/containers
 
 .PHONY: pictures
-pictures: build     ## docs/pictures, the pictures of README, of a real run; as root, with Chromium
+pictures: build     ## docs/pictures, the pictures of README and docs/page.md, of a real run; as root, with Chromium
+	GOWORK=off $(GO) -C cmd/internal/web/build build -o $(BIN)/shots ./shots
 	$(GO) build -o $(BIN)/pictures ./scripts/pictures && $(BIN)/pictures
 
 .PHONY: chromium

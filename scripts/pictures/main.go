@@ -1,5 +1,5 @@
-// Command pictures makes the pictures of README: pcp top in a terminal as SVG, and the page of pcp up in a browser as PNG, each
-// light and dark, of a real run on this machine. It needs root, bin/pcp,
+// Command pictures makes the pictures of README and of docs/page.md: pcp top in a terminal as SVG, and the page of pcp up in a browser as
+// PNG, each light and dark, of a real run on this machine. It needs root, bin/pcp, bin/tools/shots,
 // unshare and script (util-linux), and Chromium.
 //
 //	make pictures
@@ -100,6 +100,12 @@ func run() error {
 		return err
 	}
 	page := regexp.MustCompile(`http://localhost:\d+/`).FindString(out.String())
+	shots := exec.CommandContext(ctx, "bin/tools/shots", "-dir", dir)
+	shots.Stdin = strings.NewReader(page + "?token=" + strings.TrimSpace(string(token)) + "#/overview?window=60")
+	shots.Stderr = os.Stderr
+	if err := shots.Run(); err != nil {
+		return fmt.Errorf("shots: %w", err)
+	}
 	for _, name := range []string{"dark", "light"} {
 		if err := photograph(ctx, home, page+"?token="+strings.TrimSpace(string(token))+"#/overview?window=300", name); err != nil {
 			return err
