@@ -74,7 +74,11 @@ func (p *Program) usage() {
 		p.Usage()
 		return
 	}
-	p.Messages.Printf("%s", Usage(p.Name, p.Synopsis, p.Options))
+	opts := p.Options
+	if p.Config.Get("PCP_COMPAT") == "7" {
+		opts = options7(opts)
+	}
+	p.Messages.Printf("%s", Usage(p.Name, p.Synopsis, opts))
 }
 
 // Notify prints a message as pmNotifyErr(3) does, with a level such as "Warning".

@@ -2,6 +2,7 @@ package getopt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,20 @@ func (o *Option) heading() bool { return o.Short == 0 && o.Long == "" }
 // pmUsageMessage(3) does. Without a synopsis it has "[options]".
 func Usage(name, synopsis string, opts []Option) string {
 	return Line(name, synopsis) + list(opts, false)
+}
+
+// options7 returns opts with the texts of PCP 7.
+func options7(opts []Option) []Option {
+	opts = slices.Clone(opts)
+	for i := range opts {
+		switch o := &opts[i]; {
+		case o.Short == 'D' && o.Long == OptDebug.Long && o.Help == "":
+			o.Help = "set debug options, see pmdbg(1)"
+		case o.Help == OptArchive.Help:
+			o.Help = "metrics source is a PCP archive"
+		}
+	}
+	return opts
 }
 
 // Line returns the first line of a usage message.

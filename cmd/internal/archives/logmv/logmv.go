@@ -97,6 +97,7 @@ const (
 type mover struct {
 	mode
 	checksum, force, showMe bool
+	seven                   bool // PCP_COMPAT is 7
 	verbose                 int
 
 	ctx     context.Context
@@ -139,7 +140,12 @@ func (m *mover) complain(format string, args ...any) {
 }
 
 func run(ctx context.Context, env *cli.Env, what mode) int {
-	m := &mover{mode: what, ctx: ctx, env: env, link: os.Link}
+	m := &mover{mode: what, ctx: ctx, env: env, link: os.Link, seven: env.Seven()}
+	if m.seven && what != list {
+		c := *env.Command
+		c.Synopsis = "[options] srcname dstname"
+		env.Command = &c
+	}
 	o := cli.ParseOptions(env, cli.ParseConfig{Own: m.own})
 	want := 2
 	if what == list {
@@ -161,6 +167,9 @@ func run(ctx context.Context, env *cli.Env, what mode) int {
 	vols := a.Volumes()
 	m.old = a.Path()
 	a.Close()
+	if m.seven {
+		m.old = strings.TrimPrefix(m.old, "./")
+	}
 	parts := make([]string, 0, len(vols)+2)
 	for n := vols[0]; n <= vols[len(vols)-1]; n++ {
 		parts = append(parts, strconv.Itoa(n))
@@ -174,7 +183,7 @@ func run(ctx context.Context, env *cli.Env, what mode) int {
 	if st, err := os.Stat(m.new); err == nil && st.IsDir() {
 		m.new = filepath.Join(m.new, filepath.Base(m.old))
 	}
-	if !m.force && !m.safe(m.new) {
+	if !m.force && !m.safeNames() {
 		return 1
 	}
 	if !m.all(parts) {
@@ -191,11 +200,21 @@ func run(ctx context.Context, env *cli.Env, what mode) int {
 // shell.
 const shellChars = " $?*[(|;&<>"
 
-// safe reports whether a name is safe, and complains if not.
-func (m *mover) safe(name string) bool {
-	for _, c := range shellChars {
+// shellChars7 are those that PCP 7 refuses in addition, in both names.
+const shellChars7 = "`{}\\!\n\t"
+
+// safeNames reports whether the new name is safe, with PCP_COMPAT=7 also the old one, and complains if not.
+func (m *mover) safeNames() bool {
+	if !m.seven {
+		return m.safe("newname", m.new, shellChars)
+	}
+	return m.safe("dstname", m.new, shellChars+shellChars7) && m.safe("srcname", m.old, shellChars+shellChars7)
+}
+
+func (m *mover) safe(what, name, unsafe string) bool {
+	for _, c := range unsafe {
 		if strings.ContainsRune(name, c) {
-			m.complain("newname (%s) unsafe [shell metacharacter '%c']", name, c)
+			m.complain("%s (%s) unsafe [shell metacharacter '%c']", what, name, c)
 			return false
 		}
 	}
@@ -283,8 +302,11 @@ func (m *mover) one(src, dst string) bool {
 	}
 	if m.showMe {
 		what := "ln"
-		if m.mode == duplicate {
+		switch {
+		case m.mode == duplicate:
 			what = "cp"
+		case m.seven:
+			what = "ln-or-cp"
 		}
 		m.printf("+ %s %s %s", what, src, dst)
 		return true

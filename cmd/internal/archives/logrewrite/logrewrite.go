@@ -146,7 +146,11 @@ func (j *job) addConfig(o *cli.Options, path string) {
 	case st.IsDir():
 		list, err := os.ReadDir(path)
 		if err != nil {
-			o.Usagef("opendir(%s) failed: %s", path, cli.ErrText(err))
+			call := "opendir"
+			if j.env.Seven() {
+				call = "scandir"
+			}
+			o.Usagef("%s(%s) failed: %s", call, path, cli.ErrText(err))
 			return
 		}
 		for _, e := range list {
@@ -166,8 +170,21 @@ func (j *job) addConfig(o *cli.Options, path string) {
 	}
 }
 
+// options7 gives options the texts of PCP 7.
+func options7(list []cli.Option) []cli.Option {
+	for i := range list {
+		list[i].Help = strings.Replace(list[i].Help, "is required unless -i", "is required unless -C or -i", 1)
+	}
+	return list
+}
+
 func run(ctx context.Context, env *cli.Env) int {
 	j := &job{env: env, keepSets: env.Seven() || !env.Classic()}
+	if env.Seven() {
+		c, list := *env.Command, env.Command.Options
+		c.Options = func() []cli.Option { return options7(list()) }
+		env.Command = &c
+	}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: j.own})
 	j.debug, j.log = o.Debugging, o.DebugLog()
 	switch {

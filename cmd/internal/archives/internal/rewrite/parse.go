@@ -416,7 +416,11 @@ func (p *parser) indomInDom(specs []*indomSpec) {
 }
 
 func (p *parser) indomIName(specs []*indomSpec) {
-	w := p.want("Expecting old external instance name string in iname clause", tokString, tokRedact, tokReplace)
+	oldName, newName := "external instance name string", "external instance name string"
+	if p.cfg.Seven {
+		oldName, newName = "<external_instance_name> or REDACT or REPLACE", "<external_instance_name>"
+	}
+	w := p.want("Expecting old "+oldName+" in iname clause", tokString, tokRedact, tokReplace)
 	switch w.tok {
 	case tokRedact:
 		p.rename(specs, func(c *instChange) (string, bool) { return itoa(int(c.inst)) + " [redacted]", true })
@@ -427,7 +431,7 @@ func (p *parser) indomIName(specs []*indomSpec) {
 		return
 	}
 	p.want("Expecting -> in iname clause", tokAssign)
-	to := p.want("Expecting new external instance name string or DELETE in iname clause", tokString, tokDelete)
+	to := p.want("Expecting new "+newName+" or DELETE in iname clause", tokString, tokDelete)
 	for _, s := range specs {
 		i := slices.IndexFunc(s.insts, func(c instChange) bool { return sameInstName(c.name, w.text) })
 		if i < 0 {

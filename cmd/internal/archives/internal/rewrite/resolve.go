@@ -295,16 +295,47 @@ func (r *Rules) checkOutputs() {
 			r.findOutput(s, in, "old", s.old.InDom)
 		}
 		if s.new.InDom != pcp.InDomNull {
-			in := r.indom(s.new.InDom, false)
-			if in == nil {
-				r.stop("Botch: InDom %s not found", s.new.InDom)
-			}
+			in := r.newInDom(s)
 			r.findOutput(s, in, "new", s.new.InDom)
 			if s.old.InDom == pcp.InDomNull && s.oneInst == pcp.InNull {
 				s.oneInst = 0
 			}
+			if in.new == s.new.InDom && in.old != in.new {
+				s.newInst = in.changed(s.oneInst)
+			}
 		}
 	}
+}
+
+// newInDom returns the spec of the instance domain that a metric gets, with PCP 7 also the spec that renumbers another one to it.
+func (r *Rules) newInDom(s *metricSpec) *indomSpec {
+	id := s.new.InDom
+	if r.cfg.Seven {
+		for _, in := range r.indoms {
+			if in.new == id {
+				return in
+			}
+		}
+	}
+	in := r.indom(id, r.cfg.Seven)
+	switch {
+	case in == nil && r.cfg.Seven:
+		r.contradiction("New indom (%s) for metric %s is not in the output archive", id, s.name)
+	case in == nil:
+		r.stop("Botch: InDom %s not found", id)
+	}
+	return in
+}
+
+// changed returns the new number of an instance, nil if there is none.
+func (in *indomSpec) changed(inst int32) *int32 {
+	for i := range in.insts {
+		if c := &in.insts[i]; c.inst == inst {
+			to, _ := c.result()
+			return &to
+		}
+	}
+	return nil
 }
 
 func (r *Rules) findOutput(s *metricSpec, in *indomSpec, which string, id pcp.InDom) {

@@ -263,6 +263,7 @@ type metricSpec struct {
 	flags         int
 	output        output
 	oneInst       int32
+	newInst       *int32 // its number in the new instance domain, if a rule changes it there
 	oneName       string
 	named         bool // oneName is the instance
 	insts         *indomSpec

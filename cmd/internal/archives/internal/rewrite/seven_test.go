@@ -47,3 +47,57 @@ func TestSevenNames(t *testing.T) {
 		}
 	}
 }
+
+// TestSevenOutput has a metric use an instance domain that another rule renumbers, which version 6 does not find.
+func TestSevenOutput(t *testing.T) {
+	dir := t.TempDir()
+	base := filepath.Join(dir, "a")
+	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Version: archive.Version3, Start: pcp.Timestamp{Sec: 1700000000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := pcp.Desc{PMID: pcp.NewPMID(245, 0, 1), Type: pcp.Type32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
+	many := pcp.Desc{PMID: pcp.NewPMID(245, 0, 2), Type: pcp.Type32, InDom: pcp.NewInDom(245, 2), Sem: pcp.SemInstant}
+	res := &pcp.Result{Time: pcp.Timestamp{Sec: 1700000000}}
+	res.AddSet(one.PMID)
+	res.Add(pcp.Int32Value(7))
+	if err := errors.Join(
+		w.Desc(one, "cellar.one"), w.Desc(many, "cellar.many"),
+		w.InDom(res.Time, many.InDom, []pcp.Instance{{Inst: 500, Name: "wine"}}), w.WriteResult(res), w.Close(),
+	); err != nil {
+		t.Fatal(err)
+	}
+	a, err := archive.Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	const rules = "indom 245.2 { indom -> 245.9 inst 500 -> 42 }\nmetric cellar.one { indom -> %s output inst 500 }\n"
+	for _, c := range []struct {
+		seven         bool
+		indom, failed string
+	}{
+		{true, "245.9", ""},
+		{false, "245.9", "Botch: InDom 245.9 not found"},
+		{true, "245.8", "New indom (245.8) for metric cellar.one is not in the output archive"},
+	} {
+		r := New(a, Config{Seven: c.seven})
+		err := r.Parse("rules", []byte(strings.Replace(rules, "%s", c.indom, 1)))
+		if err == nil {
+			err = r.Resolve()
+		}
+		if c.failed != "" {
+			if err == nil || !strings.Contains(err.Error(), c.failed) {
+				t.Errorf("version 7 %v, InDom %s: %v, want %s", c.seven, c.indom, err, c.failed)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.metrics[0]
+		if got := s.pick([]pcp.Value{pcp.Int32Value(7)}); len(got) != 1 || got[0].Inst != 42 {
+			t.Errorf("the value is of instance %v, want 42", got)
+		}
+	}
+}

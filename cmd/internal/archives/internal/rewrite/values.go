@@ -311,6 +311,9 @@ func (s *metricSpec) pick(list []pcp.Value) []pcp.Value {
 	case s.old.InDom == pcp.InDomNull:
 		v.Inst = s.oneInst
 	}
+	if s.newInst != nil && (s.output == outputOne || s.old.InDom == pcp.InDomNull) {
+		v.Inst = *s.newInst
+	}
 	return append(list[:0], v)
 }
 
