@@ -51,7 +51,7 @@ func needGroup(t *testing.T) (dir, name string) {
 	t.Helper()
 	dir, name = newGroup(t)
 	if dir == "" {
-		t.Skip("eBPF is refused here: no control groups to tell apart")
+		t.Skip("eBPF is refused here: no control groups to distinguish")
 	}
 	return dir, name
 }
