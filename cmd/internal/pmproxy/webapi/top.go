@@ -51,7 +51,7 @@ type choice struct {
 	values []byte  // as appendCompact writes them
 	before []byte  // the same, of the sample before: of instances that were not sent with it
 	insts  []int32 // that are sent
-	rest   int     // instances that are not sent
+	rest   int     // instances that are not sent; 0 if their sum is unknown
 	sum    float64 // of their values or rates
 }
 
@@ -117,6 +117,9 @@ func (s *ranked) choose(m *metric, vs *pcp.ValueSet, top int, keep time.Duration
 		if _, ok := s.chosen[v.inst]; !ok {
 			c.sum += v.x
 		}
+	}
+	if len(s.scores) == 0 { // no rates are known yet, and no sum
+		c.rest = 0
 	}
 	s.last, s.next = s.next, s.last
 	clear(s.next)

@@ -73,7 +73,7 @@ func TestRanking(t *testing.T) {
 			t.Errorf("%s: %v, %d others of %v, before them %s; want %v, %d of %v, %s", what, c.insts, c.rest, c.sum, c.before, insts, rest, sum, before)
 		}
 	}
-	want("without rates", next(0, 0, 0, 0, 0, 0, 0, 0), nil, 8, 0, "")
+	want("without rates", next(0, 0, 0, 0, 0, 0, 0, 0), nil, 0, 0, "")
 	want("the largest totals grow least", next(2, 2, 20, 40, 8, 8, 8, 8), []int32{2, 3}, 6, 18, "[2,5,3,4]")
 	want("another one grows, and those before stay", next(2, 2, 2, 4, 2, 2, 2, 90), []int32{2, 3, 7}, 5, 5, "[7,8]")
 	for range 6 {
