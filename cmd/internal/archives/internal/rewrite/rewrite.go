@@ -176,6 +176,9 @@ func (w *rewriter) run(ctx context.Context) error {
 			break
 		}
 		if err != nil {
+			if volume < 0 { // not even the first record
+				volume = r.a.Volumes()[0]
+			}
 			return &ReadError{Volume: volume, Offset: readAt, Err: err}
 		}
 		if volume >= 0 && rec.Volume != volume {
