@@ -206,6 +206,8 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
     }
     if (seconds > 2) seconds = Math.round(seconds);
     d.means = Math.max(d.means, seconds);
+    // A line that has no value since then has ended.
+    const ended = to - wideGap * ((split && to < table.t[split] ? distance(table.t, 0, split) : closest) || 1);
     // Of many, lines are made only of those that can be among the largest.
     let wanted: [string, Cell[]][] = [...table.series];
     if (table.series.size > (table.rest ? limit : 2 * limit)) {
@@ -237,13 +239,13 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
         color: p.color,
         axis: axis as 0 | 1,
         kind,
-        last: lastOf(all, table.rest ? to - wideGap * (closest || 1) : -Infinity),
+        last: lastOf(all, table.rest ? ended : -Infinity),
       });
     }
     if (table.rest) {
       d.more += Number(lastOf({ t: table.t, v: table.rest.count as (number | null)[] }) ?? 0);
       const r = restOf(c, m, table, new Set(wanted.map(([inst]) => inst)), kind, from, to);
-      if (r) d.lines.push({ ...(seconds ? thin(r.line, seconds) : r.line), all: r.line, upper: null, key: `${n} \u0001`, label: `${single ? "" : m.name + " "}others, ${r.of}`, color: restColor, axis: axis as 0 | 1, kind, last: lastOf(r.line, to - wideGap * (closest || 1)), rest: r.of, off: r.of === "sum" && !stacks(c) });
+      if (r) d.lines.push({ ...(seconds ? thin(r.line, seconds) : r.line), all: r.line, upper: null, key: `${n} \u0001`, label: `${single ? "" : m.name + " "}others, ${r.of}`, color: restColor, axis: axis as 0 | 1, kind, last: lastOf(r.line, ended), rest: r.of, off: r.of === "sum" && !stacks(c) });
     }
   }
   const lines = d.lines.filter((l) => !l.rest);
