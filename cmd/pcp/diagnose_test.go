@@ -59,8 +59,11 @@ func TestDiagnosePage(t *testing.T) {
 	}
 	n := 0
 	for _, c := range page.Commands() {
-		n++
 		line := c.Text
+		if strings.HasPrefix(line, "go run ./cmd/bench/faults ") {
+			continue // it stages faults for a quarter of an hour
+		}
+		n++
 		if strings.HasPrefix(line, "pcp ieconf ") {
 			w.must(t, line)
 			continue
