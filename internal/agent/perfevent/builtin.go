@@ -15,7 +15,7 @@ import (
 // Builtin describes the agent. It reads PCP_PMDAS_DIR/perfevent/perfevent.conf; without the file it counts what Default lists.
 func Builtin() builtin.Spec {
 	return builtin.Spec{
-		Name: "perfevent", Domain: Domain, Source: "/sys/" + devices + "/cpu", Program: builtin.Program{KeepUser: true, Sockets: true},
+		Name: "perfevent", Domain: Domain, Asked: true, Program: builtin.Program{KeepUser: true, Sockets: true},
 		New: func(e builtin.Env) (pmda.Agent, error) {
 			cfg := Config{Root: e.HostRoot, Sys: e.Config.Getenv("SYSFS_MOUNT_POINT"), Version: e.Version, Domain: e.Domain, Log: e.Log}
 			path := filepath.Join(e.Config.Get("PCP_PMDAS_DIR"), "perfevent", "perfevent.conf")

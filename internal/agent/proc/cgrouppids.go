@@ -22,7 +22,7 @@ const (
 // pidsMetrics are the metrics of the controller pids.
 var pidsMetrics = []column.Metric{
 	{Name: "cgroup.pids.current", Cluster: 1000, Item: 0, Type: pcp.TypeU64, Sem: instant, From: pidsCurrent, Help: "Processes and threads of the group and those below it"},
-	{Name: "cgroup.pids.max", Cluster: 1000, Item: 1, Type: pcp.TypeU64, Sem: instant, From: pidsMax, Help: "Most processes and threads that the group may have; without a limit there is no value"},
+	{Name: "cgroup.pids.max", Cluster: 1000, Item: 1, Type: pcp.TypeU64, Sem: instant, From: pidsMax, Help: "Most processes and threads of the group; no value without a limit"},
 	{Name: "cgroup.pids.peak", Cluster: 1000, Item: 2, Type: pcp.TypeU64, Sem: instant, From: pidsPeak, Help: "Most processes and threads that the group has had"},
 	{Name: "cgroup.pids.events.max", Cluster: 1000, Item: 3, Type: pcp.TypeU64, Sem: counter, Units: count, From: pidsEvents, Key: "max", Help: "Times that a process or thread was not created, because of the limit"},
 	{Name: "cgroup.pids.id.container", Cluster: 1000, Item: 4, Type: pcp.TypeString, Sem: discrete, Help: "Identifier of the container that the group is, found in its name"},
