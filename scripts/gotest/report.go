@@ -233,9 +233,11 @@ var excused = []string{
 	" are not made here",    // records of some ciphers
 	"files of this machine", // would be read
 	"more records than exercise expects",
-	"SIGHUP is ignored here",  // by nohup
-	"tracefs is not mounted",  // a container cannot
-	"eBPF is refused here",    // by the kernel, or to a container
+	"SIGHUP is ignored here", // by nohup
+	"tracefs is not mounted", // a container cannot
+	"eBPF is refused here",   // by the kernel, or to a container
+	"no suitable disk here",  // whose requests the kernel counts and limits
+	"no suitable control groups here",
 	"cannot slow packets",     // nor load a module of the kernel
 	"npm",                     // a program of others for one test, and a registry that may be away
 	"victoria-metrics is not", // for one section of a page; other tests that use it log that they lack it

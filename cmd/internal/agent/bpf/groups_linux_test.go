@@ -51,7 +51,7 @@ func needGroup(t *testing.T) (dir, name string) {
 	t.Helper()
 	dir, name = newGroup(t)
 	if dir == "" {
-		t.Skip("eBPF is refused here: no control groups to distinguish")
+		t.Skip("no suitable control groups here: no control groups to distinguish")
 	}
 	return dir, name
 }
@@ -85,7 +85,7 @@ func diskFile(t *testing.T) string {
 	dir := t.TempDir()
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil || fs.Type == unix.TMPFS_MAGIC {
-		t.Skipf("eBPF is refused here: no file on a disk (file system %#x, %v)", fs.Type, err)
+		t.Skipf("no suitable disk here: no file on a disk (file system %#x, %v)", fs.Type, err)
 	}
 	return filepath.Join(dir, "file")
 }
@@ -118,7 +118,7 @@ func TestConnectionsOfGroup(t *testing.T) {
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	program, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("eBPF is refused here: no bash that connects in a control group")
+		t.Fatal(err)
 	}
 	const n = 7
 	inGroup(t, dir, fmt.Sprintf("exec %s -c 'for i in $(seq %d); do : < /dev/tcp/127.0.0.1/%s; done'", program, n, port))
@@ -132,17 +132,17 @@ func blockGroup(t *testing.T) (dir, name string) {
 	t.Helper()
 	base := blockGroupDir("/")
 	if !hasGroups(base) {
-		t.Skipf("eBPF is refused here: no control groups of block devices: %s is another file system", base)
+		t.Skipf("no suitable control groups here: no control groups of block devices: %s is another file system", base)
 	}
 	name = fmt.Sprintf("/pcp-bpf-test-%d", os.Getpid())
 	dir = base + name
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Skipf("eBPF is refused here: no control group for the test: %v", err)
+		t.Skipf("no suitable control groups here: no control group for the test: %v", err)
 	}
 	t.Cleanup(func() { await.Until(t, "the group is removed", func() bool { return os.Remove(dir) == nil }) })
 	_ = setFile(filepath.Join(base, "cgroup.subtree_control"), "+io") // of the unified hierarchy
 	if files, _ := filepath.Glob(filepath.Join(dir, "*io.*")); len(files) == 0 {
-		t.Skipf("eBPF is refused here: the control groups in %s have no limits of block devices", base)
+		t.Skipf("no suitable control groups here: the control groups in %s have no limits of block devices", base)
 	}
 	return dir, name
 }
@@ -159,7 +159,7 @@ func TestRequestsOfGroup(t *testing.T) {
 	took := time.Since(began)
 	got, least, _ := ofGroup(t, a, "bpf.disk.cgroup.write.latency", name)
 	if done, _ := requests(t); done < requests0+n {
-		t.Skip("eBPF is refused here: the file is not on a disk that the kernel counts requests of")
+		t.Skip("no suitable disk here: the file is not on a disk that the kernel counts requests of")
 	}
 	t.Logf("%d writes of %v or more in %v", got, time.Duration(least)*time.Microsecond, took)
 	if got < n {

@@ -24,7 +24,7 @@ func loopDevice(t *testing.T, file string) string {
 	t.Helper()
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("eBPF is refused here: no block device of a file: %v", err)
+		t.Skipf("no suitable disk here: no block device of a file: %v", err)
 	}
 	defer control.Close()
 	back, err := os.OpenFile(file, os.O_RDWR, 0)
@@ -35,12 +35,12 @@ func loopDevice(t *testing.T, file string) string {
 	for range 100 { // another program may be faster
 		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
-			t.Skipf("eBPF is refused here: no block device of a file: %v", err)
+			t.Skipf("no suitable disk here: no block device of a file: %v", err)
 		}
 		path := fmt.Sprintf("/dev/loop%d", n)
 		dev, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
-			t.Skipf("eBPF is refused here: no block device of a file: %v", err)
+			t.Skipf("no suitable disk here: no block device of a file: %v", err)
 		}
 		err = unix.IoctlLoopConfigure(int(dev.Fd()), &unix.LoopConfig{
 			Fd: uint32(back.Fd()), Size: 4096, Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_DIRECT_IO},
@@ -51,7 +51,7 @@ func loopDevice(t *testing.T, file string) string {
 		}
 		if err != nil {
 			dev.Close()
-			t.Skipf("eBPF is refused here: no block device of a file: %v", err)
+			t.Skipf("no suitable disk here: no block device of a file: %v", err)
 		}
 		t.Cleanup(func() {
 			if err := unix.IoctlSetInt(int(dev.Fd()), unix.LOOP_CLR_FD, 0); err != nil {
@@ -74,7 +74,7 @@ func diskOf(t *testing.T, file string) string {
 	}
 	dir, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)))
 	if err != nil {
-		t.Skipf("eBPF is refused here: no file on a disk: %v", err)
+		t.Skipf("no suitable disk here: no file on a disk: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "partition")); err == nil {
 		dir = filepath.Dir(dir)
@@ -99,7 +99,7 @@ func TestThrottled(t *testing.T) {
 	disk := diskOf(t, file)
 	if setFile(filepath.Join(blocks, "blkio.throttle.write_iops_device"), fmt.Sprint(disk, " ", rate)) != nil {
 		if err := setFile(filepath.Join(blocks, "io.max"), fmt.Sprint(disk, " wiops=", rate)); err != nil {
-			t.Skipf("eBPF is refused here: control groups do not limit writes to the disk %s: %v", disk, err)
+			t.Skipf("no suitable disk here: control groups do not limit writes to the disk %s: %v", disk, err)
 		}
 	}
 	device := loopDevice(t, file)
@@ -109,7 +109,7 @@ func TestThrottled(t *testing.T) {
 	// The first writes are free, and the limit counts in slices of 100 ms.
 	demanded := time.Duration(n)*time.Second/rate - 200*time.Millisecond
 	if took < demanded {
-		t.Skipf("eBPF is refused here: the limit of writes to the disk %s does not hold back those to a device of a file on it", disk)
+		t.Skipf("no suitable disk here: the limit of writes to the disk %s does not hold back those to a device of a file on it", disk)
 	}
 	for _, f := range []struct {
 		metric, of string
