@@ -3,8 +3,8 @@ package agentcmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"strconv"
 
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/cmd/internal/agent"
@@ -56,15 +56,15 @@ func options(d *pmda.Daemon) []cli.Option {
 
 // doc returns the manual text of an agent's command.
 func doc(b builtin.Spec) string {
-	notReady := ""
+	domain, notReady := strconv.Itoa(b.Domain), ""
 	if b.Program.StartsNotReady {
 		notReady = " notready"
 	}
-	return fmt.Sprintf(`Serves the metrics of the agent %[1]s to a collector, which starts this command and communicates with it through pipes. It is for collectors that run agents as processes, such as the C collector; our own collector contains the same agent. It is not useful on a terminal: "pcp agent test %[1]s" tries an agent out.
+	return `Serves the metrics of the agent ` + b.Name + ` to a collector, which starts this command and communicates with it through pipes. It is for collectors that run agents as processes, such as the C collector; our own collector contains the same agent. It is not useful on a terminal: "pcp agent test ` + b.Name + `" tries an agent out.
 
 A line of pmcd.conf for it is
 
-    %[1]s %[2]d pipe binary%[3]s PATH/pmda%[1]s -d %[2]d`, b.Name, b.Domain, notReady)
+    ` + b.Name + ` ` + domain + ` pipe binary` + notReady + ` PATH/pmda` + b.Name + ` -d ` + domain
 }
 
 // synopsis returns the usage line of an agent that takes arguments, else "".

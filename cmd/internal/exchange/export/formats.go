@@ -69,7 +69,6 @@ func commonOptions() []cli.Option {
 }
 
 func (f *format) command() *cli.Command {
-	options := slices.DeleteFunc(commonOptions(), func(o cli.Option) bool { return slices.Contains(f.without, o.Long) })
 	return &cli.Command{
 		Name: "export-" + f.name, Link: "pcp2" + f.name, Group: cli.Export,
 		Summary:  f.summary,
@@ -77,9 +76,12 @@ func (f *format) command() *cli.Command {
 		Doc:      f.doc,
 		Examples: f.examples,
 		SeeAlso:  []string{"pmrep(1)", "pmrep.conf(5)"},
-		Options:  func() []cli.Option { return slices.Concat(options, f.options) },
-		Debug:    []string{"appl0"},
-		Run:      f.run,
+		Options: func() []cli.Option {
+			common := slices.DeleteFunc(commonOptions(), func(o cli.Option) bool { return slices.Contains(f.without, o.Long) })
+			return append(common, f.options...)
+		},
+		Debug: []string{"appl0"},
+		Run:   f.run,
 	}
 }
 
