@@ -54,6 +54,7 @@ func compareMain(ctx context.Context, args []string) error {
 	flags.BoolVar(&c.set.Quick, "quick", false, "archives of a seventh of the size")
 	pin := flags.Int("pin", -1, "the number of a processor on which everything runs")
 	out := flags.String("out", "", "the file for the result, in JSON")
+	flames := flags.String("flames", "", "the folder for flame graphs as text, by perf, in place of a measurement; -pcp is built with -ldflags= for it")
 	list := flags.Bool("list", false, "list the workloads and their goals")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -97,8 +98,12 @@ func compareMain(ctx context.Context, args []string) error {
 			return err
 		}
 		fmt.Printf("building %s\n", report.Before)
+		ldflags := "-s -w" // as make build
+		if *flames != "" {
+			ldflags = "" // perf reads the table of symbols
+		}
 		c.before = filepath.Join(c.dir, "before", "pcp")
-		if err := harness.BuildCommit(ctx, c.root, report.Before, "./cmd/pcp", c.before, "-trimpath", "-buildvcs=false", "-ldflags=-s -w"); err != nil {
+		if err := harness.BuildCommit(ctx, c.root, report.Before, "./cmd/pcp", c.before, "-trimpath", "-buildvcs=false", "-ldflags="+ldflags); err != nil {
 			return err
 		}
 	}
@@ -111,6 +116,9 @@ func compareMain(ctx context.Context, args []string) error {
 	report.C = realVersion(ctx)
 	report.LoadBegin = loadAverage()
 	defer c.stop()
+	if *flames != "" {
+		return c.flames(ctx, *flames, workloads)
+	}
 	rows, err := harness.Run(ctx, os.Stdout, *rounds, workloads)
 	if err != nil {
 		return err
