@@ -245,7 +245,7 @@ func read(t *testing.T, path string) string {
 // Every page with figures of stored results has the tables of these.
 func TestPages(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
-	for _, page := range []string{"README.md", "cmd/bench/README.md", "cmd/bench/archive/README.md"} {
+	for _, page := range []string{"README.md", "cmd/bench/README.md", "cmd/bench/archive/README.md", "cmd/bench/results/README.md"} {
 		path := filepath.Join(root, page)
 		text := read(t, path)
 		got, err := harness.Embed(text, func(p string) (*harness.Report, error) { return harness.Load(filepath.Join(filepath.Dir(path), p)) })
