@@ -99,7 +99,7 @@ func (b *bench) run(ctx context.Context) error {
 	defer b.ours.stop()
 
 	for _, part := range []func(context.Context) error{
-		b.loads, b.samples, b.eightAgents, b.slowAgent, b.heavyFetches, b.processes, b.recorders, b.connections, b.mappedValues, b.traced, b.webServers, b.bursts, b.fullFetch, b.memory, b.top, b.others, b.derivedMetrics, b.rules, b.collectorStart,
+		b.loads, b.samples, b.eightAgents, b.slowAgent, b.heavyFetches, b.processes, b.recorders, b.connections, b.manyClients, b.mappedValues, b.traced, b.webServers, b.bursts, b.fullFetch, b.memory, b.top, b.others, b.derivedMetrics, b.rules, b.collectorStart,
 	} {
 		if err := part(ctx); err != nil {
 			return err
