@@ -259,6 +259,17 @@ func (c *Config) Metricsets() []string {
 	return names
 }
 
+// Has reports whether there is a metricset of that name.
+func (c *Config) Has(name string) bool { return c.sets.section(name) != nil }
+
+// Take adds the metricset of that name from another Config, if that has it.
+func (c *Config) Take(from *Config, name string) {
+	if s := from.sets.section(name); s != nil {
+		c.sets.add(s)
+		c.source[name] = from.source[name]
+	}
+}
+
 // Metricset returns the metrics of a metricset.
 func (c *Config) Metricset(name string) ([]Metric, error) {
 	s := c.sets.section(name)

@@ -26,7 +26,8 @@ metrics or subtrees, optionally with attributes
 (NAME,LABEL,INSTANCES,UNIT,TYPE,WIDTH,PRECISION,LIMIT), or names of metricsets from the
 configuration after a colon. Counters are shown as rates. The configuration is the first of
 ./pmrep.conf, ~/.pmrep.conf, ~/.pcp/pmrep.conf, and pmrep/pmrep.conf or the files in pmrep in the
-directory of PCP's configuration; if none exists, a few built-in metricsets are used.`,
+directory of PCP's configuration. Without -c, built-in metricsets such as :bpf-runq and :redis
+have the names that it lacks.`,
 		Examples: []cli.Example{
 			{Line: "pcp rep :vmstat", Text: "print a report like vmstat(8) each second"},
 			{Line: "pcp rep -a ARCHIVE -t 10min -p -b MB disk.dev.total_bytes", Text: "report traffic of disks from an archive"},
@@ -157,7 +158,7 @@ func (p *reporter) own(r *metricset.Report, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// builtin are the metricsets of an installation without configuration.
+// builtin are the metricsets that the configuration of an installation need not have.
 //
 //go:embed views/*.conf
 var builtin embed.FS

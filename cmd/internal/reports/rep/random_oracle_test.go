@@ -121,7 +121,7 @@ func line(r *rand.Rand, dir string) (args []string, config string) {
 		return s
 	}
 	if r.IntN(6) == 0 {
-		views := []string{":vmstat", ":sar", ":sar-u-ALL", ":iostat", ":mpstat", ":pidstat", ":vmstat-a", ":nosuch", ":sar-b", ":collectl-sd", ":proc-cpu"}
+		views := []string{":vmstat", ":sar", ":sar-u-ALL", ":iostat-dktx", ":mpstat", ":pidstat", ":vmstat-a", ":nosuch", ":sar-b", ":collectl-sd", ":proc-cpu"}
 		args = append(args, views[r.IntN(len(views))])
 	}
 	specs := 1 + r.IntN(3)

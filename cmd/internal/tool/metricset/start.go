@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,8 +20,8 @@ import (
 // A Program describes one of these programs, apart from its table of options.
 type Program struct {
 	// Paths are the possible paths of its configuration, of which the first existing one is read;
-	// $HOME and $PCP_SYSCONF_DIR are expanded. Embedded, if it is not nil, has files that are read
-	// if none exists.
+	// $HOME and $PCP_SYSCONF_DIR are expanded. Embedded, if it is not nil, has files with the
+	// metricsets that the configuration lacks, unless -c names it.
 	Paths    []string
 	Embedded fs.FS
 
@@ -84,6 +83,7 @@ type Report struct {
 
 	p      *Program
 	config string // the path of the configuration
+	named  bool   // by -c
 	exit   error  // why an option ended the program
 	opts   pmrep.Options
 }
@@ -98,8 +98,10 @@ func Start(env *cli.Env, p *Program) (*Report, error) {
 	if err := r.findConfig(); err != nil {
 		return nil, err
 	}
-	files, err := r.read(r.config, true)
-	if err != nil {
+	if err := r.read(r.config, true); err != nil {
+		return nil, err
+	}
+	if err := r.addEmbedded(); err != nil {
 		return nil, err
 	}
 	wrong := r.fromFiles()
@@ -115,11 +117,7 @@ func Start(env *cli.Env, p *Program) (*Report, error) {
 		return nil, &exitError{status}
 	}
 	if r.config != first {
-		if _, err = r.read(r.config, false); err != nil {
-			return nil, err
-		}
-	} else if files == 0 && p.Embedded != nil && r.config == "" {
-		if err := r.readEmbedded(); err != nil {
+		if err := r.read(r.config, false); err != nil {
 			return nil, err
 		}
 	}
@@ -149,9 +147,9 @@ func (r *Report) findConfig() error {
 			if i++; i == len(args) {
 				return nil
 			}
-			r.config = args[i]
+			r.config, r.named = args[i], true
 		case strings.HasPrefix(arg, "-c"):
-			r.config = arg[len("-c"):]
+			r.config, r.named = arg[len("-c"):], true
 		default:
 			continue
 		}
@@ -163,25 +161,25 @@ func (r *Report) findConfig() error {
 }
 
 // read reads the files of a configuration, with settings if these are to have effect.
-func (r *Report) read(config string, settings bool) (files int, err error) {
+func (r *Report) read(config string, settings bool) error {
 	r.Config = conf.New(r.p.Keys, r.p.Ignored...)
 	r.Config.Parser = r.p.Parser
 	list, err := conf.Files(config)
 	if err != nil {
-		return 0, &conf.Error{Text: osError(err, config)}
+		return &conf.Error{Text: osError(err, config)}
 	}
 	for _, name := range list {
 		if err := r.Config.ReadFile(name); err != nil {
-			return 0, err
+			return err
 		}
 		if !settings {
 			continue
 		}
 		if err := r.Config.Apply(r.Settings, name, r.sections()...); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return len(list), nil
+	return nil
 }
 
 // sections returns the metricsets that the arguments name, in any position.
@@ -195,20 +193,31 @@ func (r *Report) sections() []string {
 	return names
 }
 
-// readEmbedded reads the files in the program.
-func (r *Report) readEmbedded() error {
+// addEmbedded adds the metricsets that arguments name and only the files in the program have, with their settings.
+func (r *Report) addEmbedded() error {
+	missing := slices.DeleteFunc(r.sections(), r.Config.Has)
+	if r.p.Embedded == nil || r.named || len(missing) == 0 {
+		return nil
+	}
 	list, err := fs.Glob(r.p.Embedded, "*.conf")
 	if err != nil {
 		return err
 	}
+	embedded := conf.New(r.p.Keys, r.p.Ignored...)
 	for _, name := range list {
 		b, err := fs.ReadFile(r.p.Embedded, name)
 		if err != nil {
 			return err
 		}
-		if err := r.Config.Read(path.Base(name), string(b)); err != nil {
+		if err := embedded.Read(name, string(b)); err != nil {
 			return err
 		}
+	}
+	for _, name := range missing {
+		if err := embedded.Apply(r.Settings, name, name); err != nil {
+			return err
+		}
+		r.Config.Take(embedded, name)
 	}
 	return nil
 }

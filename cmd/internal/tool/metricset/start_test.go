@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/pmrep"
@@ -36,6 +37,8 @@ func run(home, archive string, args ...string) (out string, status int) {
 	program := &metricset.Program{
 		Paths: metricset.PmrepPaths("test"), Keys: conf.PmrepKeys(),
 		Defaults: conf.Settings{"version": "1", "header": "1", "globals": "1", "interval": "1", "precision": "3"},
+		Embedded: fstest.MapFS{"own.conf": &fstest.MapFile{Data: []byte(
+			"[one]\nsamples = 9\ntest.other = hidden\n\n[own]\nsamples = 2\nheader = no\nglobals = no\ntest.count = own\n")}},
 	}
 	command := &cli.Command{
 		Name: "test", Link: "pcp2test", Options: func() []cli.Option {
@@ -139,6 +142,17 @@ func TestProgram(t *testing.T) {
 	f(`
 0 samples, 2s, EST+5
 `, 0, "-C", "-Z", "EST+5", "test.count")
+	f(`
+22:13:20 own=0
+22:13:22 own=2
+`, 0, ":own")
+	f(`
+22:13:20 number=0
+22:13:22 number=2
+`, 0, ":own", ":one")
+	f(`
+Metricset definition ':own' not found.
+`, 1, "-c", other, ":own")
 	f(`
 Metricset definition ':nosuch' not found.
 `, 1, ":nosuch")
