@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda/column"
@@ -143,27 +142,22 @@ func writeBiolatency(k *kernel, o *object) error {
 	if err != nil {
 		return err
 	}
-	o.table(&ebpf.MapSpec{Name: "start", Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: maxRequests})
+	o.begins(maxRequests)
 	o.counts("hist", 8, maxBlockCounts)
 	o.groupCounts()
 
 	c := new(code)
 	c.arg(asm.R6, asm.R1, 0)
-	c.store(-8, asm.R6)
 	c.now()
-	c.store(-16, asm.R0)
-	c.update("start", -8, -16, updateAny)
+	c.begin(asm.R6, asm.R0)
 	o.on("block_rq_issue", c)
 
 	c = new(code)
 	c.arg(asm.R6, asm.R1, 0)
 	c.arg(asm.R7, asm.R1, 2) // bytes
-	c.store(-8, asm.R6)
-	c.lookup("start", -8)
-	c.add(asm.JEq.Imm(asm.R0, 0, exit), asm.LoadMem(asm.R8, asm.R0, 0, asm.DWord))
+	c.take(asm.R8, asm.R6)
 	c.now()
 	c.add(asm.Mov.Reg(asm.R9, asm.R0))
-	c.remove("start", -8)
 	c.add(asm.JGT.Reg(asm.R8, asm.R9, exit), asm.Sub.Reg(asm.R9, asm.R8), asm.Div.Imm(asm.R9, 1000))
 	c.log2(asm.R8, asm.R9, asm.R2)
 	c.add(asm.LSh.Imm(asm.R7, 32), asm.RSh.Imm(asm.R7, 32))

@@ -1,9 +1,11 @@
 package bpf
 
 import (
+	"cmp"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,8 +28,17 @@ func (c cost) String() string {
 
 func (c cost) average() float64 { return float64(c.took) / float64(max(c.runs, 1)) }
 
-// A costs has the costs by tracepoint, of the round in which an event took least on average: other programs of the machine disturb the others.
-type costs map[string]cost
+// A costs has the costs of each round by tracepoint.
+type costs map[string][]cost
+
+// median returns the cost of the round whose average is in the middle: other programs of the machine disturb some rounds.
+func (c costs) median(tracepoint string) cost {
+	rounds := slices.SortedFunc(slices.Values(c[tracepoint]), func(a, b cost) int { return cmp.Compare(a.average(), b.average()) })
+	if len(rounds) == 0 {
+		return cost{}
+	}
+	return rounds[len(rounds)/2]
+}
 
 func (c costs) add(t *testing.T, tracepoint string, p *ebpf.Program) {
 	t.Helper()
@@ -35,9 +46,8 @@ func (c costs) add(t *testing.T, tracepoint string, p *ebpf.Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, least := cost{s.RunCount, s.Runtime}, c[tracepoint]
-	if least.runs == 0 || now.runs > 0 && now.average() < least.average() {
-		c[tracepoint] = now
+	if s.RunCount > 0 {
+		c[tracepoint] = append(c[tracepoint], cost{s.RunCount, s.Runtime})
 	}
 }
 
@@ -105,7 +115,7 @@ func TestCostBesideC(t *testing.T) {
 	file := diskFile(t)
 	load := func() {
 		t.Helper()
-		for range 4 {
+		for range 2 {
 			if out, err := exec.Command("dd", "if=/dev/zero", "of="+file, "bs=4096", "oflag=direct", "count=2000").CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -117,23 +127,24 @@ func TestCostBesideC(t *testing.T) {
 		}
 	}
 	own, compiled := make(costs), make(costs)
-	for range 6 {
+	for range 15 {
 		ownCosts(t, own, load, "runqlat", "biolatency")
 		compiledCosts(t, compiled, load, object)
 	}
 	for _, module := range [][]string{{"sched_wakeup", "sched_switch"}, {"block_rq_issue", "block_rq_complete"}} {
 		var sums [2]float64 // of the averages: each wait and each request has an event of either kind
 		for _, tracepoint := range module {
-			t.Logf("%s: %v, in C %v", tracepoint, own[tracepoint], compiled[tracepoint])
-			if own[tracepoint].runs == 0 || compiled[tracepoint].runs == 0 {
+			ours, theirs := own.median(tracepoint), compiled.median(tracepoint)
+			t.Logf("%s: %v, in C %v", tracepoint, ours, theirs)
+			if ours.runs == 0 || theirs.runs == 0 {
 				t.Errorf("%s: the kernel counts no runs", tracepoint)
 			}
-			sums[0] += own[tracepoint].average()
-			sums[1] += compiled[tracepoint].average()
+			sums[0] += ours.average()
+			sums[1] += theirs.average()
 		}
 		t.Logf("%v: %.0f ns, in C %.0f ns", module, sums[0], sums[1])
-		if sums[0] > 1.5*sums[1] {
-			t.Errorf("%v: %.0f ns, more than one and a half times that in C, %.0f ns", module, sums[0], sums[1])
+		if sums[0] > 1.25*sums[1] {
+			t.Errorf("%v: %.0f ns, more than one and a quarter times that in C, %.0f ns", module, sums[0], sums[1])
 		}
 	}
 }
