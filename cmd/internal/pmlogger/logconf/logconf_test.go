@@ -298,6 +298,31 @@ func TestBuiltin(t *testing.T) {
 
 // The time for descriptions of very many lines and configurations with very many groups does not grow
 // quadratically.
+// TestAdd adds groups to others, whose tags and metrics win.
+func TestAdd(t *testing.T) {
+	file := func(metrics ...string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("#pmlogconf-setup 2.0\nident it\nforce available\n\t" + strings.Join(metrics, "\n\t") + "\n")}
+	}
+	s, err := Load(fstest.MapFS{"a/tree": file("redis"), "a/leaf": file("mem.util.free [ one ]", "hinv.ncpu # text")}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Add(fstest.MapFS{
+		"a/tree": file("same.tag"), "below": file("new.one", "redis.clients"), "above": file("mem"), "equal": file("hinv.ncpu"),
+		"new": file("new.two", "mem.util.freed"), "newer": file("new.two"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tags []string
+	for _, g := range s.Groups() {
+		tags = append(tags, g.Tag)
+	}
+	if d := cmp.Diff([]string{"a/leaf", "a/tree", "new", "newer"}, tags); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestLargeFiles(t *testing.T) {
 	s, _ := load(t, Config{}, "g", head+strings.Repeat("ident\n", 170000)+"force include\n")
 	if got := len(s.Groups()[0].Ident); got != 169999 {

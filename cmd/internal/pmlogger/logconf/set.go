@@ -62,6 +62,60 @@ func Load(groups fs.FS, cfg Config) (*Set, error) {
 	return s, nil
 }
 
+// Add reads further groups, and adds those with new tags whose metrics are in none of the groups so far.
+func (s *Set) Add(groups fs.FS) error {
+	more, err := Load(groups, s.cfg)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]bool)
+	for _, g := range s.groups {
+		for _, name := range g.Metrics {
+			known[metricName(name)] = true
+		}
+	}
+	before := slices.Clone(s.groups)
+	for _, g := range more.groups {
+		same := func(o *Group) bool { return o.Tag == g.Tag }
+		if slices.ContainsFunc(before, same) || slices.ContainsFunc(g.Metrics, func(name string) bool { return overlaps(known, metricName(name)) }) {
+			continue
+		}
+		if len(s.groups) == maxGroups {
+			return fmt.Errorf("%s: more than %d groups", g.Tag, maxGroups)
+		}
+		s.groups = append(s.groups, g)
+	}
+	return nil
+}
+
+// metricName returns the name in a line of a group, without instances.
+func metricName(line string) string {
+	if i := strings.IndexAny(line, " \t["); i >= 0 {
+		line = line[:i]
+	}
+	return line
+}
+
+// overlaps reports whether a name, one above it or one below it is among the names.
+func overlaps(names map[string]bool, name string) bool {
+	for above := name; ; {
+		if names[above] {
+			return true
+		}
+		i := strings.LastIndexByte(above, '.')
+		if i < 0 {
+			break
+		}
+		above = above[:i]
+	}
+	for other := range names {
+		if strings.HasPrefix(other, name+".") {
+			return true
+		}
+	}
+	return false
+}
+
 // LoadGroup reads one group file as a Set of one group, or an empty Set if it has another format.
 func LoadGroup(r io.Reader, tag string, cfg Config) (*Set, error) {
 	s := newSet(cfg)

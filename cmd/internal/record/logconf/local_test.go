@@ -34,7 +34,7 @@ func TestLocal(t *testing.T) {
 		tl := &tool{env: &cli.Env{
 			Name: "pmlogconf", Command: Command, Stdin: strings.NewReader(stdin), Stdout: &o, Stderr: &e,
 			Getenv: func(string) string { return "" },
-		}, dir: filepath.Join(dir, "groups"), path: conf, c: c}
+		}, dir: filepath.Join(dir, "groups"), named: true, path: conf, c: c}
 		if set != nil {
 			set(tl)
 		}
@@ -91,8 +91,19 @@ func TestLocal(t *testing.T) {
 	f("no group file", "", setup("nosuch"), 1, "Cannot open pmlogconf configuration")
 	f("directory as group file", "", setup("groups"), 0, "neither \"probe\" nor \"force\"")
 	f("old group file", "", setup("bad"), 0, "/bad neither \"probe\" nor \"force\"")
-	f("no groups", "", func(t *tool) { t.dir = filepath.Join(dir, "nosuch") }, 1, "Cannot open pmlogconf groups path")
-	f("file as groups", "", func(t *tool) { t.dir = filepath.Join(dir, "plain") }, 1, "Not a directory")
+	installed := files(t, "config/pmlogconf/services/redis", "#pmlogconf-setup 2.0\nident mine\nprobe simple.color values ? available : exclude\n\tsimple.color\n")
+	for name, want := range map[string]int{"pmlogconf": 0, "pcp logconf": 1} {
+		status, out, errs := call(t.Context(), "", func(t *tool) {
+			t.env.Name, t.dir, t.named, t.tag, t.hasTag, t.path = name, "", false, "all", true, filepath.Join(dir, "nothing")
+			t.env.LookupEnv = func(name string) (string, bool) { return installed, name == "PCP_VAR_DIR" }
+			t.env.Getenv = func(name string) string { v, _ := t.env.LookupEnv(name); return v }
+		})
+		if status != 0 || strings.Count(out, "/gpu/drm:") != want || strings.Count(out, "/services/redis:") != 1 {
+			t.Errorf("%s with installed groups: status %d:\n%s%s", name, status, out, errs)
+		}
+	}
+	f("no groups", "", func(t *tool) { t.dir, t.named = filepath.Join(dir, "nosuch"), true }, 1, "Cannot open pmlogconf groups path")
+	f("file as groups", "", func(t *tool) { t.dir, t.named = filepath.Join(dir, "plain"), true }, 1, "Not a directory")
 	f("directory as configuration", "", func(t *tool) { t.path = dir }, 1, "Is a directory")
 	f("nowhere to write", "", func(t *tool) { t.path = filepath.Join(dir, "nosuch/conf") }, 1, "No such file or directory")
 }

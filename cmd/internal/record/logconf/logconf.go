@@ -30,8 +30,9 @@ var Command = &cli.Command{
 existing configuration is changed: the command asks about each group, and shows the changes before
 it writes them. With -c it asks nothing.
 
-The groups are files in the directory $PCP_VAR_DIR/config/pmlogconf, including those of agents. If
-the directory does not exist, this program's own groups are used.
+The groups are files in the directory $PCP_VAR_DIR/config/pmlogconf, including those of agents.
+"pcp logconf" adds this program's own groups with metrics that no file there has, unless -d names the
+directory. If it does not exist, all groups are this program's own.
 
 The part after the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is kept unchanged.`,
 	Examples: []cli.Example{
@@ -61,8 +62,10 @@ The part after the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is kept unchang
 type tool struct {
 	env  *cli.Env
 	kind string // whose configuration it is, "pmlogger" or "pmrep"
-	dir  string // of the groups, as given
+	dir  string // of the groups
 	path string // of the configuration
+
+	named bool // the directory, by an option
 
 	auto, quick, verbose bool
 	tag, setup           string
@@ -77,7 +80,7 @@ func (t *tool) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 	case 'c':
 		t.auto = true
 	case 'd':
-		t.dir = arg
+		t.dir, t.named = arg, arg != ""
 	case 'g':
 		t.tag, t.hasTag = arg, true
 	case 'o':
@@ -196,15 +199,14 @@ func (t *tool) checkGroup(ctx context.Context) int {
 
 // groups opens the directory of groups, or its replacement.
 func (t *tool) groups() (fs.FS, error) {
-	named := t.dir != ""
-	if !named {
+	if !t.named {
 		t.dir = t.env.Config().Get("PCP_VAR_DIR") + "/config/pmlogconf"
 	}
 	info, err := os.Stat(t.dir)
 	switch {
 	case err == nil && !info.IsDir():
 		err = syscall.ENOTDIR
-	case !named && errors.Is(err, fs.ErrNotExist):
+	case !t.named && errors.Is(err, fs.ErrNotExist):
 		return logconf.Builtin(), nil
 	}
 	if err != nil {
@@ -308,6 +310,11 @@ func (t *tool) work(ctx context.Context, groups fs.FS, old []byte) int {
 	})
 	if err != nil {
 		return t.env.Fatalf("Cannot open pmlogconf groups path \"%s\": %s", t.dir, reason(err))
+	}
+	if !t.named && !t.env.Classic() {
+		if err := s.Add(logconf.Builtin()); err != nil {
+			return t.env.Fatalf("%v", err)
+		}
 	}
 	if err := s.Probe(ctx, t.c); err != nil {
 		return t.env.Fatalf("%v", err)
