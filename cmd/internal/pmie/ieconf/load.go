@@ -72,6 +72,22 @@ func LoadFS(fsys fs.FS, cfg Config) (*Set, error) {
 	return s.sorted(), nil
 }
 
+// AddBuiltin adds the built-in rules whose names the Set does not have. Global variables and actions stay those of the Set.
+func (s *Set) AddBuiltin() error {
+	more, err := Builtin(Config{})
+	if err != nil {
+		return err
+	}
+	for _, r := range more.rules {
+		if s.byName[r.Name] != nil || len(s.rules) >= maxRules {
+			continue
+		}
+		s.rules, s.byName[r.Name] = append(s.rules, r), r
+	}
+	s.sorted()
+	return nil
+}
+
 func (s *Set) sorted() *Set {
 	slices.SortFunc(s.rules, func(a, b *Rule) int { return strings.Compare(a.Name, b.Name) })
 	return s

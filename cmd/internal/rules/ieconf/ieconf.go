@@ -32,7 +32,7 @@ A command is given as arguments. Without one, commands are read from standard in
 
 A command can be shortened to its first letter. "." means the argument of the last command. Changes are written at the end; without changes nothing is written, except with -F.
 
-The rules are files in colon-separated directories: those of -r, of the variable PMIECONF_PATH, or $PCP_VAR_DIR/config/pmieconf. If there is no such directory, the built-in rules are used; --export writes them to a directory. The configuration is that of -f, or config.default in $PCP_SYSCONF_DIR/pmie for root and
+The rules are files in colon-separated directories: those of -r, of the variable PMIECONF_PATH, or $PCP_VAR_DIR/config/pmieconf. "pcp ieconf" adds the built-in rules whose names no file of the last has. If there is no such directory, all rules are built-in; --export writes them to a directory. The configuration is that of -f, or config.default in $PCP_SYSCONF_DIR/pmie for root and
 ~/.pcp/pmie/config.pmie for others.`,
 	Examples: []cli.Example{
 		{Line: `pcp ieconf rules`, Text: `list the rules, one a line`},
@@ -200,6 +200,7 @@ func (t *tool) start() error {
 		return err
 	}
 	path, builtin := t.rulePath()
+	installed := !builtin && !t.hasRules && !t.env.IsSet("PMIECONF_PATH")
 	cfg := ieconf.Config{
 		Path: path, File: t.path, Auto: t.auto, Program: t.env.ProgName(), Zone: t.env.Local(),
 		Warn: func(msg string) { fmt.Fprint(t.env.Stderr, msg) },
@@ -209,6 +210,9 @@ func (t *tool) start() error {
 		t.set, err = ieconf.Builtin(cfg)
 	} else {
 		t.set, err = ieconf.Load(path, cfg)
+	}
+	if err == nil && installed && !t.env.Classic() {
+		err = t.set.AddBuiltin()
 	}
 	if err != nil {
 		return err

@@ -101,6 +101,30 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
+// TestInstalled lists the rules where others are installed: those replace the built-in rules of the same names, and pmieconf has no more.
+func TestInstalled(t *testing.T) {
+	for name, want := range map[string]bool{"pmieconf": false, "pcp ieconf": true} {
+		tl, _, errs := session(t, func(tl *tool) {
+			tl.env.Name = name
+			dir := filepath.Join(tl.env.Getenv("PCP_VAR_DIR"), "config", "pmieconf")
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			const text = "#pmieconf-rules 1\nrule cpu.util\n\tpredicate = \"1 > 2\"\n;\n"
+			if err := os.WriteFile(filepath.Join(dir, "mine"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+		rules := make(map[string]string)
+		for _, r := range tl.set.Rules() {
+			rules[r.Name] = r.Predicate()
+		}
+		if _, ok := rules["service.redis_evictions"]; ok != want || rules["cpu.util"] != "1 > 2" || !want && len(rules) != 1 {
+			t.Errorf("%s: %d rules, %q, %s", name, len(rules), rules["cpu.util"], errs)
+		}
+	}
+}
+
 // TestPages shows rules a screenful at a time.
 func TestPages(t *testing.T) {
 	tl, out, _ := session(t, nil)
