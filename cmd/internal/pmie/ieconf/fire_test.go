@@ -57,6 +57,7 @@ var host = map[string]source{
 	"mysql.status.threads_connected": {"count", false, nil, 10}, "mysql.variables.max_connections": {"count", false, nil, 100},
 	"nginx.accepts_count": {"count", true, nil, 100}, "nginx.handled_count": {"count", true, nil, 100}, "postfix.queues.deferred": {"count", false, []string{"total", "0-5 mins"}, 10},
 	"postgresql.stat.database.xact_rollback": {"count", true, []string{"postgres"}, 1}, "rabbitmq.queue.messages_ready": {"count", false, []string{"work"}, 10},
+	"valkey.stats.evicted_keys": {"count", true, nil, 0}, "infiniband.port.total.errors.link": {"count", true, []string{"mlx5_0:1"}, 0},
 	"redis.evicted_keys": {"count", true, []string{"localhost:6379"}, 0}, "zfs.pool.state": {"count", false, []string{"tank"}, 1},
 	"btrfs.device.write_errs": {"count", true, disks, 0}, "btrfs.device.read_errs": {"count", true, disks, 0}, "btrfs.device.corruption_errs": {"count", true, disks, 0},
 	"memcache.gets": {"count", true, []string{"localhost:11211"}, 100}, "memcache.misses": {"count", true, []string{"localhost:11211"}, 20},
@@ -90,6 +91,7 @@ var loud = map[string]map[string]float64{
 	"power.temperature": {"lmsensors.temperature.input": 98}, "power.battery": {"denki.bat.capacity": 5},
 	"gpu.nvidia_temperature": {"nvidia.temperature": 95}, "gpu.amdgpu_temperature": {"amdgpu.gpu.temperature": 95},
 	"gpu.nvidia_memory": {"nvidia.memused": 7.9e9}, "gpu.amdgpu_memory": {"amdgpu.memory.used": 7.9e9}, "cpu.run_queue": {"bpf.runq.time": 6e9}, "network.connect_failures": {"bpf.tcp.connect.failed": 20},
+	"service.valkey_evictions": {"valkey.stats.evicted_keys": 200}, "network.infiniband_link": {"infiniband.port.total.errors.link": 0.1},
 	"filesys.btrfs_errors": {"btrfs.device.corruption_errs": 0.1}, "power.thermal_throttle": {"hinv.cpu.thermal_throttle.core.count": 0.1},
 }
 
