@@ -138,7 +138,7 @@ func (s *server) run(t *testing.T, stdin, name string, args ...string) string {
 	return string(out)
 }
 
-// TestServer sends messages to a Postfix of Debian, and compares the queues with postqueue's list and the counts with what was sent.
+// TestServer sends messages to a Postfix of Debian, and compares the queues with postqueue's list and the counts with the messages.
 func TestServer(t *testing.T) {
 	if !longtest.Enabled() {
 		t.Skip("SKIPPED: PCP_TEST_LONG is not set: Postfix is not downloaded for each test")
