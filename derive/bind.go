@@ -71,10 +71,13 @@ const (
 	replaced           // the source has a metric of this name
 )
 
+// unknownOperand is the message about a missing operand.
+const unknownOperand = "Unknown operand metric"
+
 // Bind makes a binding of the definitions of s over source. It does not ask the
 // source yet. If a definition cannot be bound because of a [*SemanticError],
-// report gets that once, when it happens; missing operands are not reported. A
-// nil report discards the errors.
+// report gets that once, when it happens; missing operands are only reported with
+// [Set.ReportMissing]. A nil report discards the errors.
 func (s *Set) Bind(source Source, report func(error)) *Binding {
 	if report == nil {
 		report = func(error) {}
@@ -143,7 +146,7 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	if !validName(name) {
 		return refuse(0, "Illegal derived metric name")
 	}
-	def := &definition{Definition: Definition{Name: name, Expr: expr}}
+	def := &definition{Definition: Definition{Name: name, Expr: expr}, quiet: true}
 	if err := def.check(new(string), b.set.tracing(traceParse)); err != nil {
 		return refuse(err.pos, err.msg)
 	}
@@ -160,8 +163,8 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	case d.state == replaced:
 		return fmt.Errorf("%s: %w", name, pcp.ErrName)
 	case d.state == bad && why == nil:
-		b.traceOwn("", "%s: bind failed: %s", name, "Unknown operand metric")
-		return refuse(0, "Unknown operand metric")
+		b.traceOwn("", "%s: bind failed: %s", name, unknownOperand)
+		return refuse(0, unknownOperand)
 	case d.state == bad:
 		b.traceOwn("", "%s: bind failed: %v", name, why)
 		return why
@@ -396,8 +399,11 @@ func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)
 		root := c.expr(d.tree())
 		if root == nil {
 			d.state = bad
-			if c.err != nil {
+			switch {
+			case c.err != nil:
 				report(c.err)
+			case c.lacks != "" && b.set.ReportMissing && !d.quiet:
+				report(&SemanticError{d.Name, "operand " + c.lacks, unknownOperand})
 			}
 			continue
 		}

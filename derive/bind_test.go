@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -264,6 +266,42 @@ func BenchmarkBind1000(b *testing.B) {
 		binding := set.Bind(src, nil)
 		if err := binding.BindNames(b.Context(), func(string) bool { return true }); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestReportMissing binds definitions that lack operands: version 7 of the C library reports them and leaves out their names.
+func TestReportMissing(t *testing.T) {
+	for _, report := range []bool{false, true} {
+		set := Set{ReportMissing: report}
+		for name, expr := range map[string]string{
+			"a.lost": "2 * no.such + nor.this", "a.found": "i32 + 1", "a.either": "defined(no.such) ? no.such : u64", "a.like": "mkconst(1, meta=no.such)",
+		} {
+			if err := set.Add(name, expr); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := set.LoadBuiltin(); err != nil { // its operands are missing, which is not reported
+			t.Fatal(err)
+		}
+		var got []string
+		b := set.Bind(newFake(), func(err error) { got = append(got, err.Error()) })
+		if err := b.BindNames(t.Context(), func(string) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(got)
+		want := []string{
+			"Semantic error: derived metric a.like: operand no.such: Unknown operand metric",
+			"Semantic error: derived metric a.lost: operand no.such: Unknown operand metric",
+		}
+		if !report {
+			want = nil
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("ReportMissing = %t: %s", report, diff)
+		}
+		if err := b.Add(t.Context(), "own", "no.such + 1"); err == nil || !strings.HasSuffix(err.Error(), "^\nUnknown operand metric") {
+			t.Errorf("a definition of the binding: %v", err)
 		}
 	}
 }

@@ -12,8 +12,9 @@ type checker struct {
 	b       *Binding
 	known   known
 	name    string
-	noValue bool  // the control of this name
-	err     error // error of the expression, nil if an operand is missing
+	noValue bool   // the control of this name
+	err     error  // error of the expression, nil if an operand is missing
+	lacks   string // the first missing operand
 }
 
 // expr returns the bound form of n, nil if there is none.
@@ -58,11 +59,11 @@ func (c *checker) missing(n *node) bool {
 			c.fail(&expr{op: opName, text: n.text}, "Illegal nested derived metric")
 			return true
 		}
-		return !ok && !c.replaced(n.text)
+		return !ok && !c.replaced(n.text) && c.lack(n.text)
 	}
 	if name := n.metaName(); name != "" {
 		if _, ok := c.desc(name); !ok {
-			return true
+			return c.lack(name)
 		}
 	}
 	if n.op == opQuest {
@@ -75,6 +76,14 @@ func (c *checker) missing(n *node) bool {
 	return c.missing(n.left) || c.missing(n.right)
 }
 
+// lack notes a missing operand, and returns true.
+func (c *checker) lack(name string) bool {
+	if c.lacks == "" {
+		c.lacks = name
+	}
+	return true
+}
+
 // arms reports which arms of the ternary expression n are evaluated. A constant
 // guard selects one if the other cannot be bound, or need not be, as in version 7
 // of the C library.
@@ -83,9 +92,9 @@ func (c *checker) arms(n *node) (yes, no bool) {
 	a, b := n.right.left, n.right.right
 	if a.op != opNoValue && b.op != opNoValue {
 		// Check without leaving a message.
-		saved := c.err
+		saved, first := c.err, c.lacks
 		lacks := c.missing(a) || c.missing(b)
-		c.err = saved
+		c.err, c.lacks = saved, first
 		if !lacks {
 			return yes, no
 		}

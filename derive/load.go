@@ -316,7 +316,11 @@ var builtin string
 // memory and network interfaces (kernel.cpu.util, disk.dev.await and others).
 // Definitions that an installation of PCP also has have the same names.
 func (s *Set) LoadBuiltin() error {
+	first := s.count()
 	_, err := s.readText(builtin, "builtin.conf")
+	for _, d := range s.snapshot(first) {
+		d.quiet = true
+	}
 	return err
 }
 

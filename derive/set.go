@@ -26,6 +26,7 @@ type definition struct {
 	Definition
 	nodes atomic.Pointer[node]
 	gone  atomic.Bool // it has been removed
+	quiet bool        // missing operands are not reported
 }
 
 // tree returns the parsed expression.
@@ -72,6 +73,10 @@ type Set struct {
 	// it is set, [Set.Read], [Set.Load] and the other calls that read files return no
 	// [Errors].
 	Report func(error)
+	// ReportMissing makes bindings report a definition that lacks an operand as a [*SemanticError], and leave out its
+	// name, as the C library does since version 7. Definitions of [Set.LoadBuiltin] are not reported. It must not be
+	// changed once there are bindings.
+	ReportMissing bool
 
 	mu      sync.RWMutex
 	defs    []*definition
@@ -98,6 +103,13 @@ func (s *Set) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.defs) - s.gone
+}
+
+// count returns the number of definitions, those that have been removed too.
+func (s *Set) count() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.defs)
 }
 
 // All returns the definitions in the order in which they were added.

@@ -28,15 +28,57 @@ func Zone(tz string) *time.Location {
 		return time.FixedZone(name, 0)
 	}
 	// A rule with no dates changes when the United States do, which package
-	// time assumes too.
-	loc, err := time.LoadLocationFromTZData(tz, tzFile(rule))
+	// time assumes too, but not for years with other rules.
+	loc, err := time.LoadLocationFromTZData(tz, tzFile(rule, nil))
 	if err != nil {
 		return time.FixedZone(name, 0)
 	}
 	if abbr, _ := time.Unix(0, 0).In(loc).Zone(); abbr == "" || abbr == placeholder {
 		return time.FixedZone(name, 0) // it could not parse the rule
 	}
+	if !strings.Contains(rule, ",") {
+		if old := changes(loc); old != nil {
+			if with, err := time.LoadLocationFromTZData(tz, tzFile(rule, old)); err == nil {
+				return with
+			}
+		}
+	}
 	return loc
+}
+
+// A change is one to summer time or back.
+type change struct {
+	at     int64
+	name   string
+	offset int
+	summer bool
+}
+
+// The years in which summer time in the United States began on the first Sunday in April and ended on the last in October.
+const firstChanges, lastChanges = 1987, 2006
+
+// changes returns the changes of a zone in those years, nil if it has no summer time.
+func changes(loc *time.Location) []change {
+	part := func(month time.Month) change {
+		t := time.Date(lastChanges+1, month, 15, 0, 0, 0, 0, loc)
+		name, offset := t.Zone()
+		return change{0, name, offset, t.IsDST()}
+	}
+	winter, summer := part(time.January), part(time.July)
+	if winter.summer || !summer.summer {
+		return nil
+	}
+	first := winter
+	first.at = longAgo + 1
+	list := []change{first}
+	for year := firstChanges; year <= lastChanges; year++ {
+		begin, end := time.Date(year, time.April, 1, 2, 0, 0, 0, time.UTC), time.Date(year, time.October, 31, 2, 0, 0, 0, time.UTC)
+		begin = begin.AddDate(0, 0, (7-int(begin.Weekday()))%7)
+		end = end.AddDate(0, 0, -int(end.Weekday()))
+		summer.at, winter.at = begin.Unix()-int64(winter.offset), end.Unix()-int64(summer.offset)
+		list = append(list, summer, winter)
+	}
+	return list
 }
 
 // KnownZone reports whether Zone knows the time zone tz: it has a zone file, or is a rule. Zone takes any
@@ -53,7 +95,7 @@ func KnownZone(tz string) bool {
 	if name := zoneName(rule); name == "" || name == rule {
 		return false
 	}
-	loc, err := time.LoadLocationFromTZData(tz, tzFile(rule))
+	loc, err := time.LoadLocationFromTZData(tz, tzFile(rule, nil))
 	if err != nil {
 		return false
 	}
@@ -92,33 +134,55 @@ func zoneName(rule string) string {
 // placeholder names the zone of a tzFile before its rule applies.
 const placeholder = "???"
 
-// tzFile returns a compiled zone file, version 2, that only has a rule: package
+// longAgo is thirty thousand years ago.
+const longAgo = -1 << 40
+
+// tzFile returns a compiled zone file, version 2, that only has a rule, after the changes of old: package
 // time can parse rules only there. It has one transition, long ago, because the
 // rule applies after the last one.
-func tzFile(rule string) []byte {
-	const (
-		transitions = 1
-		types       = 1
-		long        = -1 << 40 // thirty thousand years ago
-	)
-	header := func(b []byte, n, t uint32) []byte {
+func tzFile(rule string, old []change) []byte {
+	old = append([]change{{longAgo, placeholder, 0, false}}, old...)
+	header := func(b []byte, transitions, types, chars int) []byte {
 		b = append(b, "TZif2"...)
 		b = append(b, make([]byte, 15)...)
-		for _, count := range []uint32{0, 0, 0, n, t, uint32(len(placeholder) + 1)} {
-			b = binary.BigEndian.AppendUint32(b, count)
+		for _, count := range []int{0, 0, 0, transitions, types, chars} {
+			b = binary.BigEndian.AppendUint32(b, uint32(count))
 		}
 		return b
 	}
-	ttinfo := func(b []byte) []byte {
-		b = append(b, 0, 0, 0, 0, 0, 0) // offset, not summer time, name at 0
-		return append(append(b, placeholder...), 0)
+	ttinfo := func(b []byte, c change, name int) []byte {
+		b = binary.BigEndian.AppendUint32(b, uint32(int32(c.offset)))
+		summer := byte(0)
+		if c.summer {
+			summer = 1
+		}
+		return append(b, summer, byte(name))
 	}
-	b := ttinfo(header(nil, 0, types))
-	b = header(b, transitions, types)
-	past := int64(long)
-	b = binary.BigEndian.AppendUint64(b, uint64(past))
-	b = append(b, 0)
-	b = ttinfo(b)
+	b := ttinfo(header(nil, 0, 1, len(placeholder)+1), old[0], 0)
+	b = append(append(b, placeholder...), 0)
+	// A change is at least the third of its kind: winter, summer, winter, ...
+	kinds := old[:min(len(old), 3)]
+	var names []byte
+	var starts []int
+	for _, k := range kinds {
+		starts = append(starts, len(names))
+		names = append(append(names, k.name...), 0)
+	}
+	b = header(b, len(old), len(kinds), len(names))
+	for _, c := range old {
+		b = binary.BigEndian.AppendUint64(b, uint64(c.at))
+	}
+	for i := range old {
+		kind := i
+		if i > 2 {
+			kind = 2 - i%2
+		}
+		b = append(b, byte(kind))
+	}
+	for i, k := range kinds {
+		b = ttinfo(b, k, starts[i])
+	}
+	b = append(b, names...)
 	b = append(b, '\n')
 	b = append(b, rule...)
 	return append(b, '\n')

@@ -14,13 +14,16 @@ import (
 var zones = []string{
 	"UTC", "GMT", "EST5EDT", "PST8PDT", "Europe/Berlin", ":Europe/Berlin", "Australia/Melbourne", "Asia/Kolkata",
 	"EST5", "EST+5", "FOO-3", "FOO-3:30", "XYZ-5:45:30", "AEST-10AEDT,M10.1.0,M4.1.0/3", "CET-1CEST,M3.5.0,M10.5.0/3", "NZST-12NZDT,M9.5.0,M4.1.0/3",
-	"<+03>-3", "<-05>5", "EST5EDT4", "EST5EDT,M3.2.0,M11.1.0", "Nowhere/AtAll", "FOO",
+	"<+03>-3", "<-05>5", "EST5EDT4", "CET-1CEST", "NZST-12NZDT", "EST5EDT,M3.2.0,M11.1.0", "Nowhere/AtAll", "FOO",
 }
 
 func TestZoneOracle(t *testing.T) {
 	var times []int64
 	for month := range int64(18) {
 		times = append(times, 1_700_000_000+month*30*86400+month*7211)
+	}
+	for week := range int64(52) { // other rules in the United States
+		times = append(times, 815_000_000+week*7*86400+week*7211)
 	}
 	in, _ := json.Marshal([]any{zones, times})
 	out := oracle.Python(t, nil, `
@@ -59,6 +62,14 @@ func TestZone(t *testing.T) {
 			t.Errorf("Zone(%q): %s, want %s", tz, got, want)
 		}
 	}
+	at = time.Date(1995, time.October, 30, 4, 0, 0, 0, time.UTC) // a day after the end of summer time
+	f("CET-1CEST", "05:00:00")
+	f("CET-1CEST,M3.2.0,M11.1.0", "06:00:00")
+	at = time.Date(1997, time.April, 6, 12, 0, 0, 0, time.UTC) // the day on which it begins
+	f("EST5EDT4", "08:00:00")
+	f("CET-1CEST", "14:00:00")
+	f("AEST-10", "22:00:00")
+	at = time.Unix(1_700_000_000, 0)
 	f("", "22:13:20")
 	f("UTC", "22:13:20")
 	f("FOO-3", "01:13:20")

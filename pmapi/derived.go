@@ -239,7 +239,7 @@ func below(name, prefix string) bool {
 }
 
 // children has, as that of the C library, the names of definitions too that have
-// not been bound and perhaps cannot be.
+// not been bound and perhaps cannot be, unless these are reported.
 func (d *derived) children(ctx context.Context, name string) ([]pmns.Child, error) {
 	children, err := d.source.children(ctx, name)
 	b := d.binding()
@@ -248,6 +248,11 @@ func (d *derived) children(ctx context.Context, name string) ([]pmns.Child, erro
 	}
 	if b == nil || err != nil && !errors.Is(err, pcp.ErrName) {
 		return children, err
+	}
+	if d.uses.Load().set.ReportMissing {
+		if err := b.BindNames(ctx, func(full string) bool { return below(full, name) }); err != nil {
+			return nil, err
+		}
 	}
 	b.Names(func(full string) bool {
 		if !below(full, name) {

@@ -44,10 +44,11 @@ type Options struct {
 	Precision      *int // digits after the point, for metrics without a precision; nil: 3
 	PrecisionForce *int // of all metrics
 
-	IgnoreIncompat bool // leave out metrics that cannot be reported or converted
-	IgnoreUnknown  bool // leave out names that the source does not have
-	Seven          bool // messages of PCP 7
-	LeafOnly       bool // names must be names of metrics, not of trees
+	IgnoreIncompat bool              // leave out metrics that cannot be reported or converted
+	IgnoreUnknown  bool              // leave out names that the source does not have
+	Seven          bool              // messages of PCP 7
+	Warn           func(text string) // is called with Seven for the metrics that IgnoreUnknown leaves out; nil discards them
+	LeafOnly       bool              // names must be names of metrics, not of trees
 
 	Labels bool // get the labels of metrics and instances
 	Texts  bool // get the help texts

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pmrep/conf"
@@ -30,10 +31,14 @@ func (s *Set) resolve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.unknown = nil
 	for _, n := range list {
 		if err := s.check(ctx, n); err != nil {
 			return err
 		}
+	}
+	if err := s.tellUnknown(); err != nil {
+		return err
 	}
 	if len(s.Metrics) == 0 && !s.o.IgnoreUnknown {
 		return &NoInstancesError{s.o.Instances}
@@ -112,6 +117,10 @@ func (s *Set) leaves(ctx context.Context) ([]named, error) {
 				return nil, err
 			default:
 				ignore := s.o.IgnoreUnknown && slices.ContainsFunc(s.specs, func(o conf.Metric) bool { return o.Name == m.Name })
+				if ignore && s.o.Seven { // which reports derived metrics that cannot be bound
+					_, err := s.c.LookupName(ctx, m.Name)
+					ignore = pcp.Code(err) == pcp.ErrName
+				}
 				if !ignore {
 					put(m.Name, m)
 				}
@@ -121,10 +130,10 @@ func (s *Set) leaves(ctx context.Context) ([]named, error) {
 	return list, nil
 }
 
-// invalid is the word for a metric that cannot be reported, for which PCP 7 has two.
-func (s *Set) invalid(seven string) string {
+// incompatible is the word for a metric that cannot be reported.
+func (s *Set) incompatible() string {
 	if s.o.Seven {
-		return seven
+		return "Incompatible"
 	}
 	return "Invalid"
 }
@@ -133,19 +142,26 @@ func (s *Set) invalid(seven string) string {
 func (s *Set) check(ctx context.Context, n named) error {
 	m := &Metric{Name: n.name, spec: n.spec}
 	id, err := s.c.LookupName(ctx, n.name)
+	unknown := pcp.Code(err) == pcp.ErrName
 	if err == nil {
 		if slices.ContainsFunc(s.Metrics, func(o *Metric) bool { return o.Desc.PMID == id[0] }) {
 			return nil
 		}
 		err = s.describe(ctx, m, id[0])
-	} else if pcp.Code(err) == pcp.ErrName {
-		return &conf.Error{Text: fmt.Sprintf("%s metric %s (%s).", s.invalid("Unknown"), n.name, ErrText(pcp.ErrName)), Metric: n.name}
+		unknown = s.o.Seven && pcp.Code(err) == pcp.ErrBadDerive
+	}
+	if unknown && s.o.Seven {
+		s.unknown = append(s.unknown, n.name)
+		return nil
+	}
+	if unknown {
+		return &conf.Error{Text: fmt.Sprintf("Invalid metric %s (%s).", n.name, ErrText(pcp.ErrName)), Metric: n.name}
 	}
 	if err != nil {
 		if ctx.Err() != nil || s.o.IgnoreIncompat {
 			return ctx.Err()
 		}
-		return errorf("%s metric %s (%s).", s.invalid("Incompatible"), n.name, ErrText(err))
+		return errorf("%s metric %s (%s).", s.incompatible(), n.name, ErrText(err))
 	}
 	if s.o.OmitFlat && m.Flat() {
 		return nil
@@ -163,9 +179,28 @@ func (s *Set) check(ctx context.Context, n named) error {
 		}
 	}
 	if err := s.annotate(ctx, m); err != nil && (ctx.Err() != nil || !s.o.IgnoreIncompat) {
-		return errorf("%s metric %s (%s).", s.invalid("Incompatible"), n.name, ErrText(err))
+		return errorf("%s metric %s (%s).", s.incompatible(), n.name, ErrText(err))
 	}
 	s.Metrics = append(s.Metrics, m)
+	return nil
+}
+
+// tellUnknown reports the unknown metrics as PCP 7 does: all of them, and as an error unless they are to be ignored.
+func (s *Set) tellUnknown() error {
+	if len(s.unknown) == 0 {
+		return nil
+	}
+	lines := make([]string, len(s.unknown))
+	for i, name := range s.unknown {
+		lines[i] = fmt.Sprintf("Unknown metric %s (%s).", name, ErrText(pcp.ErrName))
+	}
+	text := strings.Join(lines, "\n")
+	if !s.o.IgnoreUnknown {
+		return &conf.Error{Text: text, Metric: s.unknown[0]}
+	}
+	if s.o.Warn != nil {
+		s.o.Warn(text)
+	}
 	return nil
 }
 

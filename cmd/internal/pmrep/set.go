@@ -17,14 +17,15 @@ import (
 type Set struct {
 	Metrics []*Metric
 
-	c      *pmapi.Context
-	g      *pmapi.FetchGroup
-	specs  []conf.Metric
-	o      Options
-	sample Sample
-	ranked []bool                     // by metric: its instances are those of a predicate
-	kept   map[pcp.InDom][]int32      // instances that predicates keep
-	insts  map[pcp.InDom]*domainInsts // while the metrics are looked up
+	c       *pmapi.Context
+	g       *pmapi.FetchGroup
+	specs   []conf.Metric
+	o       Options
+	sample  Sample
+	ranked  []bool                     // by metric: its instances are those of a predicate
+	kept    map[pcp.InDom][]int32      // instances that predicates keep
+	unknown []string                   // metrics, with Options.Seven
+	insts   map[pcp.InDom]*domainInsts // while the metrics are looked up
 
 	hadInsts [][]int32 // by metric: the instances that had values, if labels are requested
 }

@@ -72,3 +72,48 @@ func TestCull(t *testing.T) {
 		t.Errorf("the selection has %v", results)
 	}
 }
+
+// TestLabels extracts labels of two times: PCP 7 keeps both, version 6 the first only.
+func TestLabels(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	desc := pcp.Desc{PMID: pcp.NewPMID(245, 0, 1), Type: pcp.Type32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
+	w, err := archive.Create(in, archive.WriterConfig{Label: archive.Label{Version: archive.Version3, TimeZone: "UTC", Start: pcp.Timestamp{Sec: 1700000000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.Desc(desc, "test.one")
+	for i := range 2 {
+		set, lerr := pcp.ParseLabels(`{"year":`+[]string{"1", "2"}[i]+`}`, pcp.LabelItem)
+		res := &pcp.Result{Time: pcp.Timestamp{Sec: 1700000000 + int64(i)}}
+		res.AddSet(desc.PMID)
+		err = errors.Join(err, lerr, w.Labels(res.Time, pcp.LabelItem, uint32(desc.PMID), []pcp.LabelSet{set}), w.WriteResult(res))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for compat, want := range map[string]int{"6": 1, "7": 2} {
+		if res := runTool(t, true, dir, []string{"PCP_COMPAT=" + compat}, in, "out"+compat); res.Status != 0 {
+			t.Fatalf("status %d: %s", res.Status, res.Err)
+		}
+		a, err := archive.Open(filepath.Join(dir, "out"+compat))
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta, c, err := a.OpenMeta()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for rec, err := meta.Next(); err == nil; rec, err = meta.Next() {
+			if rec.Type == archive.MetaLabel {
+				n++
+			}
+		}
+		c.Close()
+		a.Close()
+		if n != want {
+			t.Errorf("PCP_COMPAT=%s: %d records of labels, want %d", compat, n, want)
+		}
+	}
+}

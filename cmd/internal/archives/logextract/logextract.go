@@ -124,16 +124,17 @@ var (
 // An extractor does the work.
 type extractor struct {
 	flags
-	env      *cli.Env
-	seven    bool // as PCP 7
-	opts     *cli.Options
-	inputs   []*input
-	sel      *selection // nil: all metrics
-	md       metadata
-	out      *archive.Writer
-	outName  string
-	loc      *time.Location
-	progress *cli.Progress
+	env       *cli.Env
+	seven     bool // as PCP 7
+	allLabels bool // copy the labels of all times and inputs
+	opts      *cli.Options
+	inputs    []*input
+	sel       *selection // nil: all metrics
+	md        metadata
+	out       *archive.Writer
+	outName   string
+	loc       *time.Location
+	progress  *cli.Progress
 
 	start, end       pcp.Timestamp // of all inputs together
 	winStart, winEnd pcp.Timestamp // winEnd is only valid if bounded
@@ -143,7 +144,7 @@ type extractor struct {
 }
 
 func run(_ context.Context, env *cli.Env) int {
-	x := &extractor{flags: flags{samples: -1}, env: env, seven: env.Seven()}
+	x := &extractor{flags: flags{samples: -1}, env: env, seven: env.Seven(), allLabels: env.Seven() || !env.Classic()}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: x.own, AndOr: true})
 	x.opts = o
 	if x.daily && (o.Start == nil || o.Finish == nil) {

@@ -29,10 +29,17 @@ type metric struct {
 	settled bool    // nothing is left to write except the instance domain
 }
 
-// A labelRec is a record of labels; only one counts for each identifier.
+// A labelRec is a record of labels. Only one counts for each identifier, as in version 6 of the C tool; with allLabels
+// the others are in later.
 type labelRec struct {
 	stamp pcp.Timestamp
 	body  []byte // nil: it is written
+	later []*labelRec
+}
+
+// written reports whether all records of an identifier are written.
+func (l *labelRec) written() bool {
+	return l == nil || l.body == nil && !slices.ContainsFunc(l.later, func(l *labelRec) bool { return l.body != nil })
 }
 
 // A textRec is a help text; the last of several counts.
@@ -165,7 +172,7 @@ func (x *extractor) takeMeta(in *input, body []byte, histories map[histKey]*hist
 		d.recs = append(d.recs, rec)
 		return true, nil
 	case archive.MetaLabelV2, archive.MetaLabel:
-		return x.takeLabels(labelRec{stamp, body}, rest)
+		return x.takeLabels(labelRec{stamp: stamp, body: body}, rest)
 	}
 	return x.takeText(body)
 }
@@ -349,6 +356,12 @@ func (x *extractor) takeLabels(rec labelRec, b []byte) (bool, error) {
 		t = new(labelTable)
 		x.md.labels[level] = t
 	}
+	if x.allLabels {
+		if first := t.find(ident); first != nil {
+			first.later = append(first.later, &rec)
+			return true, nil
+		}
+	}
 	t.chain.add(ident)
 	t.recs = append(t.recs, &rec)
 	return true, nil
@@ -485,7 +498,7 @@ func (x *extractor) writeMetric(m *metric, t pcp.Timestamp) error {
 		if err := x.writeLabels(l, t); err != nil {
 			return err
 		}
-		m.settled = m.settled && (l == nil || l.body == nil)
+		m.settled = m.settled && l.written()
 	}
 	return x.writeTexts(m.texts)
 }
@@ -505,7 +518,22 @@ func (x *extractor) writeTexts(texts [2]*textRec) error {
 
 // writeLabels writes the labels that hold at a time, unless already written.
 func (x *extractor) writeLabels(l *labelRec, t pcp.Timestamp) error {
-	if l == nil || l.body == nil || l.stamp.Compare(t) > 0 {
+	if l == nil {
+		return nil
+	}
+	if err := x.writeLabel(l, t); err != nil {
+		return err
+	}
+	for _, l := range l.later {
+		if err := x.writeLabel(l, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *extractor) writeLabel(l *labelRec, t pcp.Timestamp) error {
+	if l.body == nil || l.stamp.Compare(t) > 0 {
 		return nil
 	}
 	var err error

@@ -193,6 +193,8 @@ func run(ctx context.Context, env *cli.Env) int {
 		j.in = o.Args[0]
 	case !j.inPlace && len(o.Args) == 2:
 		j.in, j.out = o.Args[0], o.Args[1]
+	case !j.inPlace && j.check && env.Seven() && len(o.Args) == 1:
+		j.in = o.Args[0]
 	default:
 		o.WantUsage()
 	}

@@ -198,10 +198,10 @@ func run(_ context.Context, env *cli.Env) int {
 	if t.window, err = o.ArchiveWindow(set, t.loc); err != nil {
 		return 1 // already reported
 	}
-	t.window.Start, t.window.Finish = micro(t.window.Start), micro(t.window.Finish)
 	if t.label {
 		t.printLabel(set.Label())
 	}
+	t.window.Start, t.window.Finish = micro(t.window.Start), micro(t.window.Finish)
 	t.span = real(t.window.Finish) - real(t.window.Start)
 	t.days = minus(t.window.Finish, t.window.Start).Sec > 86400
 

@@ -172,7 +172,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	for _, s := range r.sources {
 		if a, ok := s.group.Context().Archive(); ok && r.control == nil {
-			mode, origin, step := source.Replay(window.Origin, interval)
+			mode, origin, step := source.Replay(r.env, window.Origin, interval)
 			if err := a.SetMode(ctx, mode, &origin, step); err != nil {
 				return env.Fatalf("pmSetMode: %s", cli.ErrText(err))
 			}

@@ -278,7 +278,7 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 		}
 		defer x.control.Close()
 	} else if x.archive != nil {
-		mode, origin, step := source.Replay(x.window.Origin, interval)
+		mode, origin, step := source.Replay(x.env, x.window.Origin, interval)
 		if x.unfiltered {
 			mode = pmapi.ModeForw
 		}

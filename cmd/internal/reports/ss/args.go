@@ -166,8 +166,8 @@ func usage(name string) string {
 	return b.String() + line + "\n"
 }
 
-// defaults sets the options implied by others.
-func (a args) defaults() {
+// defaults sets the options implied by others. In PCP 7 -l is not implied by -a.
+func (a args) defaults(seven bool) {
 	kinds := []string{"tcp", "udp", "mptcp", "sctp", "packet", "dccp", "raw", "unix"}
 	if !a.any(kinds...) {
 		for _, k := range kinds {
@@ -177,7 +177,7 @@ func (a args) defaults() {
 	if !a.any("ipv4", "ipv6") {
 		a["ipv4"], a["ipv6"] = true, true
 	}
-	if a["all"] {
+	if a["all"] && !seven {
 		a["listening"] = true
 	}
 }

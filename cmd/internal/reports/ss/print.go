@@ -54,7 +54,10 @@ func (l *list) selected(inst int32) bool {
 	default:
 		return false
 	}
-	if !l.args["all"] && l.args["listening"] && l.text("state", inst) != "LISTEN" {
+	switch state := l.text("state", inst); {
+	case l.env.Seven() && !l.asked(state, l.text("netid", inst)):
+		return false
+	case !l.env.Seven() && !l.args["all"] && l.args["listening"] && state != "LISTEN":
 		return false
 	}
 	address := l.text("src", inst)
@@ -65,6 +68,15 @@ func (l *list) selected(inst int32) bool {
 		return l.args["ipv6"]
 	}
 	return l.args["ipv4"]
+}
+
+// asked reports whether -a and -l of PCP 7 select a socket in that state. Without them neither TCP sockets that listen nor UDP sockets that are
+// not connected are listed.
+func (l *list) asked(state, kind string) bool {
+	if kind == "udp" && state == "UNCONN" {
+		return l.args["listening"]
+	}
+	return l.args["all"] || l.args["listening"] == (state == "LISTEN")
 }
 
 // A field is a part of a row.
@@ -80,10 +92,10 @@ var (
 		{"%-9s", "state", "-"},
 		{"%6d", "recvq", 0},
 		{"%6d", "sendq", 0},
-		{"%26s ", "src", ""},
-		{"%-26s", "dst", ""},
 	}
-	extended = []field{
+	addresses  = []field{{"%26s ", "src", ""}, {"%-26s", "dst", ""}}
+	addresses7 = []field{{" %25s", "src", ""}, {" %-25s", "dst", ""}} // of PCP 7
+	extended   = []field{
 		{" uid:%d", "uid", 0},
 		{" inode:%d", "inode", 0},
 		{" sk:%x", "sk", 0},
@@ -200,6 +212,11 @@ func (l *list) row(inst int32) string {
 		}
 	}
 	all(columns)
+	if l.env.Seven() {
+		all(addresses7)
+	} else {
+		all(addresses)
+	}
 	if l.args["options"] {
 		if s := l.text("timer.str", inst); s != "" {
 			fmt.Fprintf(&b, " timer(%s)", s)

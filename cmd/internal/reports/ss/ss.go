@@ -73,7 +73,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		fmt.Fprintf(env.Stdout, "%s%s", usage(env.ProgName()), getopt.List(options()))
 		return 0
 	}
-	a.defaults()
+	a.defaults(env.Seven())
 	l := &list{env: env, args: a, loc: time.Local}
 	if a.any("events", "context", "contexts", "net", "summary", "processes") && !a["json"] {
 		fmt.Fprintln(env.Stdout, "Warning: --events, --context --net, --summary and --processes options are not implemented")

@@ -1,8 +1,10 @@
 package uptime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
@@ -37,12 +39,18 @@ const (
 
 func run(ctx context.Context, env *cli.Env) int {
 	return pmcc.Report{Kind: pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true}}.Run(ctx, env, func(m *pmcc.Manager) int {
-		return print(ctx, m)
+		return print(ctx, m, env.Seven())
 	})
 }
 
-func print(ctx context.Context, m *pmcc.Manager) int {
-	if err := m.Uninterpolated(ctx); err != nil {
+// print prints the line. With seven it is that of the beginning of the window, with question marks for missing values; 6.0.3 prints
+// the first record with values from there on.
+func print(ctx context.Context, m *pmcc.Manager, seven bool) int {
+	position := m.Uninterpolated
+	if seven {
+		position = m.Interpolated
+	}
+	if err := position(ctx); err != nil {
 		m.Failed(err)
 		return 0
 	}
@@ -50,7 +58,7 @@ func print(ctx context.Context, m *pmcc.Manager) int {
 		return 0
 	}
 	up, err := m.As(upMetric, pcp.TypeU64)
-	if err == nil && len(up) == 0 {
+	if err == nil && len(up) == 0 && !seven {
 		return m.Errorf("%s has no value at that time", upMetric)
 	}
 	var users, load []pcp.Value
@@ -64,29 +72,39 @@ func print(ctx context.Context, m *pmcc.Manager) int {
 	case err != nil:
 		m.Failed(err)
 		return 0
+	case seven:
 	case len(users) == 0:
 		return m.Errorf("%s has no value at that time", usersMetric)
 	case len(load) < 3:
 		return m.Errorf("%s has %d values at that time, not 3", loadMetric, len(load))
 	}
+	// Interpolated values are in no order.
+	slices.SortFunc(load, func(a, b pcp.Value) int { return cmp.Compare(a.Inst, b.Inst) })
 	if m.JSON {
 		row := m.Row("", "")
-		row.Columns.Value("uptime", up[0])
-		row.Columns.Value("users", users[0])
-		for i, name := range [...]string{"load1", "load5", "load15"} {
-			row.Columns.Value(name, load[i])
+		for _, part := range []struct {
+			name string
+			list []pcp.Value
+			at   int
+		}{{"uptime", up, 0}, {"users", users, 0}, {"load1", load, 0}, {"load5", load, 1}, {"load15", load, 2}} {
+			if part.at < len(part.list) {
+				row.Columns.Value(part.name, part.list[part.at])
+			}
 		}
 		row.Write()
 		return 0
 	}
-	fmt.Fprintf(m.Out, " %s%s%s load average: %.2f, %.2f, %.2f\n", m.Clock("%H:%M:%S", m.Now()), since(up[0].Uint64()), present(users[0].Uint32()),
-		load[0].Float(), load[1].Float(), load[2].Float())
+	fmt.Fprintf(m.Out, " %s%s%s load average: %s\n", m.Clock("%H:%M:%S", m.Now()), since(up), present(users), averages(load))
 	return 0
 }
 
 // since formats a duration in seconds.
-func since(seconds uint64) string {
+func since(up []pcp.Value) string {
 	text := " up"
+	if len(up) == 0 {
+		return text + " ? time,"
+	}
+	seconds := up[0].Uint64()
 	switch days := seconds / (24 * 60 * 60); days {
 	case 0:
 	case 1:
@@ -102,9 +120,20 @@ func since(seconds uint64) string {
 }
 
 // present formats the number of users.
-func present(users uint32) string {
-	if users == 1 {
+func present(users []pcp.Value) string {
+	if len(users) == 0 {
+		return " ? users,"
+	}
+	if users[0].Uint32() == 1 {
 		return " 1 user, "
 	}
-	return fmt.Sprintf(" %2d users, ", users)
+	return fmt.Sprintf(" %2d users, ", users[0].Uint32())
+}
+
+// averages formats the load averages.
+func averages(load []pcp.Value) string {
+	if len(load) < 3 {
+		return "?, ?, ?"
+	}
+	return fmt.Sprintf("%.2f, %.2f, %.2f", load[0].Float(), load[1].Float(), load[2].Float())
 }

@@ -104,6 +104,8 @@ func (r *Report) Resolve(ctx context.Context) (err error) {
 		return err
 	}
 	r.opts.Instances, r.opts.FirstLabels, r.opts.Seven = r.Instances, r.p.FirstLabels, r.Env.Seven()
+	r.fine = r.opts.Seven
+	r.opts.Warn = func(text string) { say(r.Env, text) }
 	r.opts.Define = func(_ context.Context, c *pmapi.Context, name, expr string) error {
 		if err := r.Options.DefineDerived(name, expr); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type Times struct {
 	Zone, LocalZone string
 
 	intervalSet bool // by -t
+	fine        bool // times are those of PCP 7, to the nanosecond
 }
 
 // Clock formats the time of a sample by a format of strftime(3), in the zone of the report. As in Python, times do not
@@ -47,14 +49,16 @@ func (t *Times) settle(o *getopt.Options) error {
 	if o.SamplesSet {
 		t.Samples = o.Samples
 	}
-	t.Interval = t.Interval.Truncate(time.Microsecond)
+	if !t.fine {
+		t.Interval = t.Interval.Truncate(time.Microsecond)
+	}
 	t.Limited = t.Samples != 0
 	if o.Finish != nil {
-		t.Runtime = Seconds(t.Window.Finish) - Seconds(t.Window.Origin)
+		t.Runtime = t.seconds(t.Window.Finish) - t.seconds(t.Window.Origin)
 		if t.Samples != 0 {
 			t.Samples = max(2, t.Samples)
 			if t.Runtime >= 0 { // else the interval stays as it was
-				t.Interval = time.Duration(math.Trunc(t.Runtime/float64(t.Samples-1)*1e6)) * time.Microsecond
+				t.Interval = t.duration(t.Runtime / float64(t.Samples-1))
 			}
 		} else if t.Interval > 0 {
 			n := t.Runtime/t.Interval.Seconds() + 1
@@ -66,6 +70,30 @@ func (t *Times) settle(o *getopt.Options) error {
 		return &conf.Error{Text: "Interval must be greater than zero."}
 	}
 	return nil
+}
+
+// seconds is a time as Seconds has it, with fine to the nanosecond.
+func (t *Times) seconds(at pcp.Timestamp) float64 {
+	if !t.fine {
+		return Seconds(at)
+	}
+	exact := new(big.Rat).SetInt64(at.Sec)
+	sec, _ := exact.Add(exact, new(big.Rat).SetFrac64(int64(at.Nsec), int64(time.Second))).Float64()
+	return sec
+}
+
+// duration is an interval in seconds as these programs know it. PCP 7 rounds it to nanoseconds, up to a million seconds.
+func (t *Times) duration(sec float64) time.Duration {
+	if !t.fine {
+		return time.Duration(math.Trunc(sec*1e6)) * time.Microsecond
+	}
+	whole := math.Trunc(sec)
+	unit := time.Nanosecond
+	if whole > 999_999 {
+		unit = time.Microsecond
+	}
+	perSecond := float64(time.Second / unit)
+	return time.Duration(whole)*time.Second + time.Duration(math.FMA(sec-whole, perSecond, 0.5))*unit
 }
 
 // Seconds is a time as these programs know it, to the microsecond.

@@ -93,6 +93,11 @@ func TestTimes(t *testing.T) {
 	f(getopt.Options{}, Times{Interval: second, intervalSet: true}, 0, false, 0) // -t 0
 	f(getopt.Options{Interval: 100}, Times{}, 0, false, 0)                       // less than a microsecond
 
+	f(getopt.Options{Interval: 1500 * time.Nanosecond}, Times{fine: true}, 0, false, 1500*time.Nanosecond)
+	f(getopt.Options{Finish: &finish, Samples: 8, SamplesSet: true}, Times{Interval: second}, 8, true, 8571428*time.Microsecond)
+	f(getopt.Options{Finish: &finish, Samples: 8, SamplesSet: true}, Times{Interval: second, fine: true}, 8, true, 8571428571)
+	f(getopt.Options{Finish: &finish, Samples: 10, SamplesSet: true}, Times{Interval: second, fine: true}, 10, true, 6666666667) // and a sample after the end
+
 	zone := func(o getopt.Options, name string) {
 		t.Helper()
 		set := Times{Window: pcptime.Window{Origin: pcp.Timestamp{Sec: 1_700_000_000}}}

@@ -242,6 +242,16 @@ func (m *Manager) Uninterpolated(ctx context.Context) error {
 	return a.SetMode(ctx, pmapi.ModeForw, &origin, 0)
 }
 
+// Interpolated has an archive give the values at the beginning of the window (PM_MODE_INTERP).
+func (m *Manager) Interpolated(ctx context.Context) error {
+	a, ok := m.c.Archive()
+	if !ok {
+		return nil
+	}
+	origin := m.window.Origin
+	return a.SetMode(ctx, pmapi.ModeInterp, &origin, 0)
+}
+
 // Tree returns the names of the metrics below a name, none if there is no such name.
 func (m *Manager) Tree(ctx context.Context, name string) ([]string, error) {
 	var list []string

@@ -250,8 +250,11 @@ func (o *Options) said(err error) error {
 	return err
 }
 
-// Replay is [options.Replay].
-func Replay(origin pcp.Timestamp, interval time.Duration) (pmapi.Mode, pcp.Timestamp, time.Duration) {
+// Replay is [options.Replay]. PCP 7 keeps all digits of the start and the step.
+func Replay(env *cli.Env, origin pcp.Timestamp, interval time.Duration) (pmapi.Mode, pcp.Timestamp, time.Duration) {
+	if env.Seven() {
+		return pmapi.ModeInterp, origin, interval
+	}
 	return options.Replay(origin, interval)
 }
 

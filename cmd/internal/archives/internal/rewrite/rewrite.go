@@ -163,7 +163,7 @@ func (w *rewriter) run(ctx context.Context) error {
 	scan := archive.NewScanner(r.a)
 	defer scan.Close()
 	index := r.a.Index()
-	var last pcp.Timestamp
+	var last, entry pcp.Timestamp // of the last record, and of the last entry of the index: PCP 7 has one for a time
 	lastAt, volume := int64(-1), -1
 	indexed, readAt := false, int64(archive.LabelSize(r.a.Version()))
 	for number := 0; ; number++ {
@@ -205,10 +205,11 @@ func (w *rewriter) run(ctx context.Context) error {
 			return err
 		}
 		_, dataAt, _ := w.out.Position()
-		if indexed = w.needIndex; indexed {
+		if indexed = w.needIndex; indexed && !(r.cfg.Seven && rec.Time == entry) {
 			if err := w.out.IndexAt(rec.Time, metaAt, dataAt); err != nil {
 				return err
 			}
+			entry = rec.Time
 		}
 		w.needIndex = len(rec.Sets) == 0 // a mark
 		last, lastAt = rec.Time, dataAt
@@ -225,7 +226,7 @@ func (w *rewriter) run(ctx context.Context) error {
 	if err := w.restOfMeta(); err != nil {
 		return err
 	}
-	if !indexed && lastAt >= 0 {
+	if !indexed && lastAt >= 0 && !(r.cfg.Seven && last == entry) {
 		_, dataAt, metaAt := w.out.Position()
 		return w.out.IndexAt(last, metaAt, min(lastAt, dataAt))
 	}

@@ -101,3 +101,51 @@ func TestSevenOutput(t *testing.T) {
 		}
 	}
 }
+
+// TestSevenIndex rewrites two records of one time, each with metadata before it: version 7 has one entry in the index for them.
+func TestSevenIndex(t *testing.T) {
+	dir := t.TempDir()
+	base := filepath.Join(dir, "a")
+	start := pcp.Timestamp{Sec: 1700000000}
+	label := archive.Label{Version: archive.Version3, Start: start}
+	w, err := archive.Create(base, archive.WriterConfig{Label: label})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		desc := pcp.Desc{PMID: pcp.NewPMID(245, 0, 1+i), Type: pcp.Type32, InDom: pcp.NewInDom(245, 1+i), Sem: pcp.SemInstant}
+		res := &pcp.Result{Time: start}
+		res.AddSet(desc.PMID)
+		err = errors.Join(err, w.Desc(desc, "cellar."+string(rune('a'+i))), w.InDom(start, desc.InDom, []pcp.Instance{{Inst: 1, Name: "wine"}}), w.WriteResult(res))
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a, err := archive.Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, seven := range []bool{false, true} {
+		r := New(a, Config{Seven: seven})
+		if err := r.Resolve(); err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(dir, map[bool]string{false: "six", true: "seven"}[seven])
+		w, err := archive.Create(out, archive.WriterConfig{Label: r.Label(), ManualIndex: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.Rewrite(t.Context(), w, nil), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		c, err := archive.Open(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, want := len(c.Index()), map[bool]int{false: 2, true: 1}[seven]; n != want {
+			t.Errorf("version 7 %t: %d entries, want %d", seven, n, want)
+		}
+		c.Close()
+	}
+}
