@@ -77,7 +77,7 @@ const unknownOperand = "Unknown operand metric"
 // Bind makes a binding of the definitions of s over source. It does not ask the
 // source yet. If a definition cannot be bound because of a [*SemanticError],
 // report gets that once, when it happens; missing operands are only reported with
-// [Set.ReportMissing]. A nil report discards the errors.
+// [Set.Version7]. A nil report discards the errors.
 func (s *Set) Bind(source Source, report func(error)) *Binding {
 	if report == nil {
 		report = func(error) {}
@@ -402,7 +402,7 @@ func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)
 			switch {
 			case c.err != nil:
 				report(c.err)
-			case c.lacks != "" && b.set.ReportMissing && !d.quiet:
+			case c.lacks != "" && b.set.Version7 && !d.quiet:
 				report(&SemanticError{d.Name, "operand " + c.lacks, unknownOperand})
 			}
 			continue

@@ -270,10 +270,10 @@ func BenchmarkBind1000(b *testing.B) {
 	}
 }
 
-// TestReportMissing binds definitions that lack operands: version 7 of the C library reports them and leaves out their names.
-func TestReportMissing(t *testing.T) {
+// TestVersion7 binds definitions that lack operands: version 7 of the C library reports them and leaves out their names.
+func TestVersion7(t *testing.T) {
 	for _, report := range []bool{false, true} {
-		set := Set{ReportMissing: report}
+		set := Set{Version7: report}
 		for name, expr := range map[string]string{
 			"a.lost": "2 * no.such + nor.this", "a.found": "i32 + 1", "a.either": "defined(no.such) ? no.such : u64", "a.like": "mkconst(1, meta=no.such)",
 		} {
@@ -298,10 +298,34 @@ func TestReportMissing(t *testing.T) {
 			want = nil
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("ReportMissing = %t: %s", report, diff)
+			t.Errorf("Version7 = %t: %s", report, diff)
 		}
 		if err := b.Add(t.Context(), "own", "no.such + 1"); err == nil || !strings.HasSuffix(err.Error(), "^\nUnknown operand metric") {
 			t.Errorf("a definition of the binding: %v", err)
+		}
+	}
+}
+
+// TestCounterBack computes the rate of a counter that goes back: version 7 of the C library has no value for it.
+func TestCounterBack(t *testing.T) {
+	for _, seven := range []bool{false, true} {
+		src := newFake()
+		set := Set{Version7: seven}
+		if err := set.Add("x", "rate(disk.reads)"); err != nil {
+			t.Fatal(err)
+		}
+		b := set.Bind(src, nil)
+		counters := func(list ...uint64) map[string][]pcp.Value {
+			var values []pcp.Value
+			for _, n := range list {
+				values = append(values, pcp.Uint64Value(n))
+			}
+			return map[string][]pcp.Value{"disk.reads": values}
+		}
+		src.fetch(t, b, sample{sec: 10, sets: counters(100, 100)})
+		vs := src.fetch(t, b, sample{sec: 20, sets: counters(50, 200)})
+		if want := map[bool]int{false: 2, true: 1}[seven]; len(vs.Values) != want || vs.Values[want-1].Float() != 10 || vs.Values[want-1].Inst != 1 {
+			t.Errorf("version 7 %t: %v", seven, vs.Values)
 		}
 	}
 }

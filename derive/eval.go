@@ -65,6 +65,7 @@ type frame struct {
 	source Source
 	res    *pcp.Result
 	data   [][]byte
+	seven  bool       // Set.Version7
 	debug  *debug.Log // nil unless derived metrics are traced
 	log    *debug.Log // and also nil unless their values are
 }
@@ -138,7 +139,7 @@ func (e *expr) appendOperands(ids []pcp.PMID) []pcp.PMID {
 // there is none in the first call.
 func (b *Binding) Evaluate(ctx context.Context, res *pcp.Result, n int) {
 	n = min(n, len(res.Sets))
-	b.frame = frame{ctx, b.source, res, b.frame.data[:0], b.set.tracing(), b.set.tracing(traceEval)}
+	b.frame = frame{ctx, b.source, res, b.frame.data[:0], b.set.Version7, b.set.tracing(), b.set.tracing(traceEval)}
 	computed := false
 	for i := range res.Sets[:n] {
 		if !isDerived(res.Sets[i].PMID) {
@@ -381,6 +382,9 @@ func (e *expr) evalDelta(f *frame) int {
 		}
 		if e.op == opDelta {
 			e.add(v.inst, delta(x.desc.Type, v.bits, was[j].bits))
+			continue
+		}
+		if f.seven && x.desc.Sem == pcp.SemCounter && x.desc.Type != pcp.Type32 && less(x.desc.Type, v.bits, was[j].bits) {
 			continue
 		}
 		d := difference(x.desc.Type, v.bits, was[j].bits) / interval

@@ -73,10 +73,10 @@ type Set struct {
 	// it is set, [Set.Read], [Set.Load] and the other calls that read files return no
 	// [Errors].
 	Report func(error)
-	// ReportMissing makes bindings report a definition that lacks an operand as a [*SemanticError], and leave out its
-	// name, as the C library does since version 7. Definitions of [Set.LoadBuiltin] are not reported. It must not be
-	// changed once there are bindings.
-	ReportMissing bool
+	// Version7 makes bindings follow the C library since version 7: a definition that lacks an operand is reported as a
+	// [*SemanticError], except for those of [Set.LoadBuiltin], and its name left out; the rate of a counter that goes
+	// back has no value. It must not be changed once there are bindings.
+	Version7 bool
 
 	mu      sync.RWMutex
 	defs    []*definition

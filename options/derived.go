@@ -12,7 +12,7 @@ import (
 func (o *Sources) definitions() *derive.Set {
 	log := o.opts.DebugLog()
 	if o.derived == nil {
-		o.derived = &derive.Set{Debug: log, Report: o.tell, ReportMissing: o.config().Get("PCP_COMPAT") == "7"}
+		o.derived = &derive.Set{Debug: log, Report: o.tell, Version7: o.config().Get("PCP_COMPAT") == "7"}
 		_ = o.derived.LoadInstalled(o.config()) // mistakes have been reported
 	}
 	if o.derived.Debug != log {

@@ -249,7 +249,7 @@ func (d *derived) children(ctx context.Context, name string) ([]pmns.Child, erro
 	if b == nil || err != nil && !errors.Is(err, pcp.ErrName) {
 		return children, err
 	}
-	if d.uses.Load().set.ReportMissing {
+	if d.uses.Load().set.Version7 {
 		if err := b.BindNames(ctx, func(full string) bool { return below(full, name) }); err != nil {
 			return nil, err
 		}

@@ -34,6 +34,7 @@ type Loop struct {
 	// Finish is the last second of samples at the times of an archive's records; zero if the archive is
 	// interpolated.
 	Finish  pcp.Timestamp
+	Exact   bool // Finish is the time of the last sample, as in PCP 7
 	OnNames NamesAction
 }
 
@@ -69,7 +70,7 @@ func (l *Loop) Run(ctx context.Context, set *Set, w Writer) error {
 		default:
 			return err
 		}
-		if l.Finish != (pcp.Timestamp{}) && after(s.Time, l.Finish) {
+		if l.Finish != (pcp.Timestamp{}) && l.after(s.Time) {
 			return nil
 		}
 		if update = false; s.Changes&pmapi.NamesChange != 0 {
@@ -94,8 +95,14 @@ func (l *Loop) Run(ctx context.Context, set *Set, w Writer) error {
 	return nil
 }
 
-// after reports whether the whole second of t is later than end, including its microseconds.
-func after(t, end pcp.Timestamp) bool { return t.Sec > end.Sec }
+// after reports whether t is later than Finish: unless it is Exact its whole second, including its microseconds.
+func (l *Loop) after(t pcp.Timestamp) bool {
+	if l.Exact {
+		t.Nsec -= t.Nsec % 1000
+		return t.Compare(l.Finish) > 0
+	}
+	return t.Sec > l.Finish.Sec
+}
 
 // stopped returns the error, nil if it means that the program was stopped.
 func stopped(ctx context.Context, err error) error {

@@ -82,8 +82,12 @@ func (t *tool) traced(m *metric, i *instance, v float64, now int64) {
 	if i.count > 0 {
 		inst, _ := t.meta.LastName(m.desc.InDom, i.inst)
 		bound := func(what string) {
+			layout := "15:04:05.000"
+			if t.env.Seven() {
+				layout = "15:04:05.000000000"
+			}
 			t.tracef(traceBounds, "new %s value for %s (inst[%s]: %f) at %s\n", what, names, inst, rate,
-				absolute(t.base, now).Time().In(t.loc).Format("15:04:05.000"))
+				absolute(t.base, now).Time().In(t.loc).Format(layout))
 		}
 		if rate < i.min {
 			bound("min")

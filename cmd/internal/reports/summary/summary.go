@@ -45,8 +45,11 @@ processes. "pcp" without a command prints the same.`,
 	Run:         run,
 }
 
-// Width is the maximum length of lines of lists.
-const Width = 64
+// Width is the maximum length of lines of lists. That of PCP 7 is width7.
+const (
+	Width  = 64
+	width7 = 68
+)
 
 // indent is the beginning of the lines of a list after the first.
 const indent = "           "
@@ -165,6 +168,7 @@ func (p *page) print() {
 		p.printf("     pmda: %s\n", agents)
 	}
 	p.loggers()
+	p.received()
 	p.engines()
 }
 
@@ -234,7 +238,11 @@ func (p *page) agents() string {
 		}
 		b.WriteByte(' ')
 	}
-	return strings.Join(cli.Fill(b.String(), Width), "\n"+indent)
+	lines := cli.Fill(b.String(), Width)
+	if p.env.Seven() {
+		lines = cli.FillGoal(b.String(), width7, width7)
+	}
+	return strings.Join(lines, "\n"+indent)
 }
 
 // loggers lists the pmlogger processes and their archives.
@@ -263,6 +271,19 @@ func (p *page) loggers() {
 	}
 	slices.Sort(lines)
 	p.printf(" pmlogger: %s\n", strings.Join(lines, "\n"+indent))
+}
+
+// received lists the archives that pmproxy receives, as PCP 7 does.
+func (p *page) received() {
+	var lines []string
+	for _, e := range p.values.lists[receivedPaths] {
+		lines = append(lines, firstWord(e.value))
+	}
+	if len(lines) == 0 || !p.env.Seven() {
+		return
+	}
+	slices.Sort(lines)
+	p.printf("  pmproxy: %s\n", strings.Join(lines, "\n"+indent))
 }
 
 // engines lists the pmie processes and their logs, or with -P their rules.

@@ -20,9 +20,12 @@ var singles = []string{
 // lists are the metrics with instances. The C script gets the type of the processors
 // only if it finds one of the metrics that it requests later.
 var (
-	lists = []string{"pmcd.agent.status", "pmcd.pmlogger.archive", "pmcd.pmlogger.pmcd_host", "hinv.cputype"}
+	lists = []string{"pmcd.agent.status", "pmcd.pmlogger.archive", "pmcd.pmlogger.pmcd_host", receivedPaths, "hinv.cputype"}
 	later = []string{"pmda.uname", "pmcd.pmie.pmcd_host", "pmcd.pmie.configfile", "pmcd.pmie.numrules", "pmcd.pmie.logfile"}
 )
+
+// receivedPaths has the archives that pmproxy receives.
+const receivedPaths = "pmproxy.logpaths.archive"
 
 // statistics are the metrics that -P adds.
 var statistics = []string{

@@ -36,12 +36,16 @@ type fillWord struct {
 // words of a line stay as they are. A text without a newline at its end is one
 // sentence, as with fmt.
 func Fill(text string, width int) []string {
+	return FillGoal(text, width, width*(2*(100-7)+1)/200)
+}
+
+// FillGoal is Fill with lengths near goal (fmt -g).
+func FillGoal(text string, width, goal int) []string {
 	words := fillWords(text)
 	n := len(words)
 	if n == 0 {
 		return nil
 	}
-	goal := width * (2*(100-7) + 1) / 200
 	words = append(words, fillWord{})
 	square := func(x int) int { return x * x }
 	for start := n - 1; start >= 0; start-- {

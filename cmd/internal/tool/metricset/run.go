@@ -74,7 +74,7 @@ func (r *Report) Run(ctx context.Context, w pmrep.Writer) error {
 	r.Align(ctx)
 	loop := pmrep.Loop{Samples: r.Samples, Limited: r.Limited, Interval: r.Interval, Live: r.Live()}
 	if r.Archive && !r.Interpolated {
-		loop.Finish = r.Window.Finish
+		loop.Finish, loop.Exact = r.Window.Finish, r.Env.Seven()
 	}
 	switch r.Settings["names_change"] {
 	case "1":
