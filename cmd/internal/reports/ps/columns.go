@@ -26,7 +26,11 @@ func (l *list) layout() layout {
 	switch {
 	case l.all:
 		return layout{"PID\t\t\tTTY\tTIME\t\tCMD", func(l *list, p pmcc.Process) string {
-			return fmt.Sprintf("%s\t\t%s\t%s\t%s", pid(p), tty(p), used(p), name(p))
+			command := name(p)
+			if l.env.Seven() { // PCP 7 shows the arguments
+				command = text(p, "proc.psinfo.psargs")
+			}
+			return fmt.Sprintf("%s\t\t%s\t%s\t%s", pid(p), tty(p), used(p), command)
 		}}
 	case l.plain():
 		return layout{"PID\t\tTIME\t\tCMD", func(l *list, p pmcc.Process) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/importer"
+	"github.com/go-pcp/pcp/cmd/internal/testing/reporttest"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
@@ -151,6 +152,17 @@ func TestUserID(t *testing.T) {
 	for holes, want := range map[bool]string{false: `"uid":3`, true: `"uid":null`} {
 		if out, status := ps(t, record(t, holes), "--json", "-o", "pid,uid"); status != 0 || !strings.Contains(out, want) {
 			t.Errorf("status %d, no %s:\n%s", status, want, out)
+		}
+	}
+}
+
+// TestSeven checks that with PCP_COMPAT=7 the list of all processes has their arguments.
+func TestSeven(t *testing.T) {
+	base := record(t, false)
+	for compat, want := range map[string]string{"": "\tsmall               \n", "7": "\t3\n"} {
+		out, status := reporttest.RunEnv(t, Command, map[string]string{"PCP_COMPAT": compat, "PCP_SAMPLES": "2"}, base, "-e")
+		if status != 0 || !strings.Contains(out, want) {
+			t.Errorf("PCP_COMPAT=%s: status %d, want %q\n%s", compat, status, want, out)
 		}
 	}
 }
