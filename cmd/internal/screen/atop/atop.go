@@ -137,7 +137,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	o := m.o
 	m.e = m.engine(m, m.interval)
 	m.e.samples = o.Samples
-	if !m.e.open(ctx, o, m.hot) {
+	if !m.e.open(ctx, o, m.hot, m.Seven) {
 		return 1
 	}
 	defer m.e.c.Close()
@@ -158,7 +158,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	if m.chosen != nil {
 		m.e.s.SystemOnly = !parseable.Tasks(m.chosen)
-		m.lines = &parseable.Printer{Chosen: m.chosen, Host: &m.e.s.Host, Zone: m.e.loc, NoSpaces: m.noSpaces}
+		m.lines = &parseable.Printer{Chosen: m.chosen, Host: &m.e.s.Host, Zone: m.e.loc, NoSpaces: m.noSpaces, Seven: m.Seven}
 	}
 	defer m.closeTerminal()
 	return m.e.run(ctx)
@@ -192,6 +192,10 @@ func (m *monitor) own(ctx context.Context, o *cli.Options, opt *cli.Option, arg 
 	case 'a':
 		m.All = true
 	case 'R':
+		if m.Seven && m.raw {
+			fmt.Fprintln(m.env.Stderr, "PSIZE gathering depends on rawfile")
+			break
+		}
 		m.proportional = true
 	case 'W':
 		m.waitChannels = true
@@ -217,7 +221,7 @@ func (m *monitor) apply() bool {
 			m.SetList(f)
 		case 'n':
 			if !m.e.s.NetIO {
-				fmt.Fprintln(m.env.Stderr, "BCC PMDA not active or 'netproc' module not enabled; request ignored!")
+				fmt.Fprintln(m.env.Stderr, m.noNetwork())
 				continue
 			}
 			m.SetList(f)
@@ -250,6 +254,14 @@ func (m *monitor) apply() bool {
 		}
 	}
 	return true
+}
+
+// noNetwork returns the message about transfers of tasks that are not available.
+func (s *settings) noNetwork() string {
+	if s.Seven {
+		return "BPF or BCC PMDA not active or 'netproc' module not enabled; request ignored!"
+	}
+	return "BCC PMDA not active or 'netproc' module not enabled; request ignored!"
 }
 
 // show implements view.

@@ -123,7 +123,7 @@ func runSar(ctx context.Context, env *cli.Env) int {
 	if status != 0 {
 		return status
 	}
-	r.p.Limits = rc.Limits
+	r.p.Limits, r.p.Seven = rc.Limits, rc.Seven
 	r.raw = getoptArchive(env)
 	own := func(o *cli.Options, opt *cli.Option, arg string) bool { return r.own(ctx, o, opt, arg) }
 	today := func() {
@@ -145,7 +145,7 @@ func runSar(ctx context.Context, env *cli.Env) int {
 	}
 	r.p.Own = env.Own
 	r.p.Color = r.color == 'a' || r.color == 't' && env.Colours()
-	if !r.e.open(ctx, o, false) {
+	if !r.e.open(ctx, o, false, rc.Seven) {
 		return 1
 	}
 	defer r.e.c.Close()
@@ -433,7 +433,7 @@ func (r *reporter) showRaw(f *frame) command {
 	}
 	stamp := r.clock(f.Time)
 	in := r.input(f, stamp)
-	in.Tasks, in.Running, in.Sleeping, in.DiskSleep, in.Zombies = len(f.Tasks), f.Running, f.Sleeping, f.DiskSleep, f.Zombies
+	in.Tasks, in.Running, in.Sleeping, in.DiskSleep, in.Idle, in.Zombies = len(f.Tasks), f.Running, f.Sleeping, f.DiskSleep, f.Idle, f.Zombies
 	if r.sum == 1 {
 		r.printf("%s  ", stamp)
 		in.Procs, in.HasTasks, in.Exited = f.Procs, true, f.Exited

@@ -66,7 +66,7 @@ type engine struct {
 const endOfArchive = 1
 
 // open opens the source and reads the metadata needed before the first sample. It prints errors.
-func (e *engine) open(ctx context.Context, o *source.Options, hot bool) (ok bool) {
+func (e *engine) open(ctx context.Context, o *source.Options, hot, seven bool) (ok bool) {
 	name := o.Source()
 	e.raw = e.raw || o.FromArchive()
 	e.local = !o.FromArchive() && (o.Local || name == "local:" || name == "localhost")
@@ -100,7 +100,7 @@ func (e *engine) open(ctx context.Context, o *source.Options, hot bool) (ok bool
 		return false
 	}
 	e.start, e.finish, e.origin = sample.TimeOf(window.Start), sample.TimeOf(window.Finish), sample.TimeOf(window.Origin)
-	e.s = sample.New(e.c, sample.Config{Hot: hot, Interval: e.every})
+	e.s = sample.New(e.c, sample.Config{Hot: hot, Interval: e.every, Seven: seven})
 	if o.Debugging("appl0") {
 		e.s.Trace = func(what string, in pcp.Instance) {
 			e.env.Errorf("updating %s %d: %s", what, in.Inst, in.Name)

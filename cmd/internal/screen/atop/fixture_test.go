@@ -31,6 +31,8 @@ var domains = []struct {
 	{"infiniband.", []string{"mlx4_0:1"}, []int32{0}},
 	{"nfsclient.", []string{"/mnt", "/a/path/that/is/longer/than/thirty/eight/columns"}, []int32{0, 1}},
 	{"mem.numa.", []string{"node0"}, []int32{0}},
+	{"sysfs.module.", nil, nil},
+	{"resctrl.", []string{"mon_L3_00", "mon_L3_01"}, []int32{0, 1}},
 	{"sysfs.", []string{"node0"}, []int32{0}},
 	{"kernel.pernode.", []string{"node0"}, []int32{0}},
 	{"nvidia.proc.", []string{"700 postmaster -D /data", "701 worker"}, []int32{700, 701}},
@@ -51,6 +53,8 @@ var texts = map[string]func(inst int32) string{
 		return map[int32]string{1: "init", 700: "postmaster", 701: "worker", 702: "kworker"}[inst]
 	},
 	"psinfo.sname":          func(inst int32) string { return map[int32]string{1: "S", 700: "R", 701: "D", 702: "Z"}[inst] },
+	"psinfo.psargs":         func(inst int32) string { return fmt.Sprintf("/usr/libexec/task-%d -x", inst) },
+	"zswap.enabled":         func(int32) string { return "Y" },
 	"psinfo.wchan_s":        func(int32) string { return "do_epoll_wait" },
 	"psinfo.cgroups":        func(inst int32) string { return fmt.Sprintf(":/system.slice/unit-%d.service", inst) },
 	"id.container":          func(inst int32) string { return map[int32]string{701: "0123456789ab"}[inst] },
@@ -86,7 +90,7 @@ func fixture(t testing.TB) string {
 		}
 	}
 	must(err)
-	once, often := sample.Recorded(false)
+	once, often := sample.Recorded(false, true)
 	begin := time.Date(2024, 3, 5, 12, 0, 0, 0, time.UTC)
 	type series struct {
 		name   string
@@ -115,7 +119,7 @@ func fixture(t testing.TB) string {
 		if strings.HasSuffix(name, "_nm") {
 			s.text, desc.Type = func(inst int32) string { return fmt.Sprintf("user%d", inst) }, pcp.TypeString
 		}
-		if name == "kernel.all.load" {
+		if name == "kernel.all.load" || name == "resctrl.llc.occupancy" {
 			desc.Type = pcp.TypeFloat
 		}
 		if s.domain >= 0 {
@@ -137,6 +141,8 @@ func fixture(t testing.TB) string {
 				value := ""
 				if s.text != nil {
 					value = s.text(inst)
+				} else if s.name == "resctrl.llc.occupancy" {
+					value = "0.25"
 				} else if v, ok := numbers[s.name]; ok {
 					value = fmt.Sprint(v)
 				} else {

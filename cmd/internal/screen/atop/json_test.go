@@ -22,7 +22,7 @@ func TestJSON(t *testing.T) {
 		m[name].lines++
 		return m[name]
 	}
-	out, _ := call(t, Command, archive, "-P", "ALL", "1", "3")
+	out, _ := call(t, Command, "", archive, "-P", "ALL", "1", "3")
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
 		if len(f) < 8 || f[0] == "PSI" || f[0] == "PRE" { // for which JSON has a row for each resource, and for its users
@@ -38,7 +38,7 @@ func TestJSON(t *testing.T) {
 		}
 		l.times = append(l.times, sys)
 	}
-	out, status := call(t, Command, archive, "--json", "1", "3")
+	out, status := call(t, Command, "", archive, "--json", "1", "3")
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, out)
 	}
@@ -74,10 +74,10 @@ func TestJSON(t *testing.T) {
 	if len(want) < 10 {
 		t.Errorf("-P ALL has %d labels", len(want))
 	}
-	if out, _ := call(t, Command, archive, "--json", "-P", "DSK", "1", "3"); !strings.Contains(out, `"table":"DSK"`) || strings.Contains(out, `"CPU"`) {
+	if out, _ := call(t, Command, "", archive, "--json", "-P", "DSK", "1", "3"); !strings.Contains(out, `"table":"DSK"`) || strings.Contains(out, `"CPU"`) {
 		t.Errorf("-P DSK: %s", out)
 	}
-	if out, status := call(t, Command, archive, "--json", "-w", t.TempDir()); status != 1 || !strings.Contains(out, "-w") {
+	if out, status := call(t, Command, "", archive, "--json", "-w", t.TempDir()); status != 1 || !strings.Contains(out, "-w") {
 		t.Errorf("-w: status %d: %s", status, out)
 	}
 }

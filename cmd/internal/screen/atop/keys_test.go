@@ -30,7 +30,7 @@ func TestKeys(t *testing.T) {
 	m.settings, _ = readSettings(env, nil)
 	m.o = source.Parse(env, cli.ParseConfig{Archives: true})
 	m.e = &engine{env: env, v: m, every: time.Second, raw: true}
-	if !m.e.open(ctx, m.o, false) {
+	if !m.e.open(ctx, m.o, false, false) {
 		t.Fatal(out.String())
 	}
 	defer m.e.c.Close()

@@ -95,7 +95,7 @@ func FuzzSettings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, rc []byte) {
 		var out bytes.Buffer
-		s := &settings{Settings: screen.NewSettings()}
+		s := &settings{Settings: screen.NewSettings(false)}
 		if err := s.read(&cli.Env{Stderr: &out}, bytes.NewReader(rc), "atoprc", false, tags()); err == nil && s.Width < 0 {
 			t.Errorf("a width of %d", s.Width)
 		}

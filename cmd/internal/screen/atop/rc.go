@@ -88,9 +88,9 @@ func tags() []tag {
 		number(func(s *settings) *int { return &s.Max.Interface })("maxlineintf"),
 		number(func(s *settings) *int { return &s.Max.Port })("maxlineifb"),
 		number(func(s *settings) *int { return &s.Max.Mount })("maxlinenfsm"),
-		number(nothing)("maxlinecont"), // OpenVZ containers and caches, of which PCP has no metrics
+		number(nothing)("maxlinecont"), // OpenVZ containers, of which PCP has no metrics
 		number(func(s *settings) *int { return &s.Max.Node })("maxlinenuma"),
-		number(nothing)("maxlinellc"),
+		number(func(s *settings) *int { return &s.Max.Cache })("maxlinellc"),
 		color("colorinfo", func(s *settings) *int { return &s.Palette.Info }),
 		color("coloralmost", func(s *settings) *int { return &s.Palette.Almost }),
 		color("colorcritical", func(s *settings) *int { return &s.Palette.Critical }),
@@ -194,7 +194,7 @@ func (s *settings) flags(list string) {
 // readSettings reads /etc/atoprc and ~/.atoprc. SarFlags gets their flags for pcp-atopsar. It prints errors and
 // returns the exit status, 0 if there is no error at which C would exit.
 func readSettings(env *cli.Env, sarFlags func(string)) (*settings, int) {
-	s := &settings{Settings: screen.NewSettings(), interval: 10 * time.Second}
+	s := &settings{Settings: screen.NewSettings(env.Seven()), interval: 10 * time.Second}
 	known := append(tags(), tag{"atopsarflags", func(_ *settings, v string) error {
 		if sarFlags != nil {
 			sarFlags(v)
@@ -252,7 +252,11 @@ func (s *settings) read(env *cli.Env, f io.Reader, path string, system bool, kno
 			return err
 		}
 		if !found {
-			fmt.Fprintf(env.Stderr, "%s: warning at line %2d - tag name %s not valid\n", path, number, name)
+			recognized := "valid"
+			if s.Seven {
+				recognized = "recognized"
+			}
+			fmt.Fprintf(env.Stderr, "%s: warning at line %2d - tag name %s not %s\n", path, number, name, recognized)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (m *monitor) record(ctx context.Context) int {
 	if err != nil {
 		return m.env.Fatalf("adding host %s to recording: %s", host, cli.ErrText(err))
 	}
-	once, often := sample.Recorded(m.hot)
+	once, often := sample.Recorded(m.hot, m.Seven)
 	fmt.Fprintf(h, "log mandatory on once {\n    %s\n}\n\nlog mandatory on every %d milliseconds {\n    %s\n}\n",
 		strings.Join(once, "\n    "), m.e.every.Milliseconds(), strings.Join(often, "\n    "))
 	if !math.IsInf(seconds, 1) {

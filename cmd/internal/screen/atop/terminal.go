@@ -291,7 +291,7 @@ func (t *terminal) list(key string) {
 		v.Message = "No disk-activity figures available; request ignored!"
 		return
 	case (key == "N" || key == "n") && !m.e.s.NetIO:
-		v.Message = "BCC PMDA not active or 'netproc' module not enabled; request ignored!"
+		v.Message = t.m.noNetwork()
 		return
 	case key == "X" && !m.e.s.CGroups:
 		v.Message = "No cgroup v2 figures available; request ignored!"
@@ -464,6 +464,12 @@ func (t *terminal) choose(ctx context.Context, key string) {
 	case "/":
 		sel.Command = t.expression(ctx, "Command line string as regular expression (enter=no regex): ")
 	case "J":
+		if t.m.Seven {
+			if sel.Container = t.ask(ctx, "Container or pod name (enter=all, 'host'=host processes): "); sel.Container == "host" {
+				sel.Container = "H"
+			}
+			return
+		}
 		answer := t.ask(ctx, "Containerid 12 postitions (enter=all, 'host'=host processes): ")
 		_, err := strconv.ParseUint(answer, 16, 64)
 		switch {

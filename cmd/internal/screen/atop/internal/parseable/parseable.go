@@ -37,7 +37,7 @@ var Labels = []Label{
 	{"IFB", (*Printer).ports},
 	{"NUM", (*Printer).nodeMemory},
 	{"NUC", (*Printer).nodeCPU},
-	{"LLC", func(*Printer, *Input) {}}, // PCP has no metrics of caches
+	{"LLC", (*Printer).caches},
 	{"PRG", (*Printer).general},
 	{"PRC", (*Printer).taskCPU},
 	{"PRM", (*Printer).taskMemory},
@@ -93,6 +93,7 @@ type Printer struct {
 	Host     *sample.Host
 	Zone     *time.Location
 	NoSpaces bool // -Z
+	Seven    bool // the fields of PCP 7
 
 	b      []byte
 	header []byte

@@ -1,6 +1,11 @@
 package parseable
 
-import "github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
+import (
+	"strconv"
+
+	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/figure"
+	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
+)
 
 // scale returns a frequency and its share of the highest one.
 func scale(highest, sum, ticks sample.Count) (freq sample.Count, share int32) {
@@ -86,6 +91,9 @@ func (p *Printer) memory(in *Input) {
 	p.numbers(p.Host.PageSize)
 	p.counts(m.Total, m.Free, m.Cached, m.Buffers, m.Slab, m.Dirty, m.SlabReclaim, known(m.Balloon), m.Shared, m.SharedRSS, m.SharedSwap,
 		m.HugeSize, m.HugeTotal, m.HugeFree, known(m.ZFSCache), known(m.KSMSharing), known(m.KSMShared), m.TCPSockets, m.UDPSockets, m.PageTables)
+	if p.Seven { // C does not know large huge pages
+		p.counts(0, 0, 0, m.Available, m.AnonHuge)
+	}
 	p.end()
 }
 
@@ -93,7 +101,11 @@ func (p *Printer) swap(in *Input) {
 	m := &in.System.Mem
 	p.begin()
 	p.numbers(p.Host.PageSize)
-	p.counts(m.SwapTotal, m.SwapFree, m.SwapCached, m.Committed, m.CommitLimit, m.SwapCached, known(m.ZswapStored), known(m.ZswapPool))
+	stored, pool := known(m.ZswapStored), known(m.ZswapPool)
+	if p.Seven {
+		stored, pool = m.Zswapped, m.Zswap
+	}
+	p.counts(m.SwapTotal, m.SwapFree, m.SwapCached, m.Committed, m.CommitLimit, m.SwapCached, stored, pool)
 	p.end()
 }
 
@@ -102,6 +114,9 @@ func (p *Printer) paging(in *Input) {
 	p.begin()
 	p.numbers(p.Host.PageSize)
 	p.counts(m.Scans, m.AllocStalls, 0, m.SwapIns, m.SwapOuts, m.OOMKills, m.CompactStalls, m.Migrated, m.NUMAMigrated, m.PageIns, m.PageOuts)
+	if p.Seven {
+		p.counts(m.ZswapIns, m.ZswapOuts)
+	}
 	p.end()
 }
 
@@ -169,6 +184,9 @@ func (p *Printer) net(in *Input) {
 		n.IPv4.InReceives+n.IPv6.InReceives, n.IPv4.OutRequests+n.IPv6.OutRequests, n.IPv4.InDelivers+n.IPv6.InDelivers,
 		n.IPv4.ForwDatagrams+n.IPv6.OutForwDatagrams, n.UDPv4.InErrors+n.UDPv6.InErrors, n.UDPv4.NoPorts+n.UDPv6.NoPorts,
 		n.TCP.ActiveOpens, n.TCP.PassiveOpens, n.TCP.CurrEstab, n.TCP.RetransSegs, n.TCP.InErrs, n.TCP.OutRsts)
+	if p.Seven {
+		p.counts(n.TCP.InCsumErrors)
+	}
 	p.end()
 	for i := range in.System.Interfaces {
 		t := &in.System.Interfaces[i]
@@ -179,6 +197,10 @@ func (p *Printer) net(in *Input) {
 			duplex = 1
 		}
 		p.counts(t.InPackets, t.InBytes, t.OutPackets, t.OutBytes, t.Speed, duplex)
+		if p.Seven {
+			p.counts(t.InErrors, t.OutErrors, t.InDrops, t.OutDrops, t.InFIFO, t.OutFIFO, t.InCompressed, t.OutCompressed,
+				t.InFrame, t.InMulticast, t.Collisions, t.Carrier)
+		}
 		p.end()
 	}
 }
@@ -200,6 +222,9 @@ func (p *Printer) nodeMemory(in *Input) {
 		p.numbers(m.Nr, p.Host.PageSize)
 		p.float(0, float64(m.Fragmentation)*100.0)
 		p.counts(m.Total, m.Free, m.Active, m.Inactive, m.File, m.Dirty, m.Slab, m.SlabReclaim, m.Shared, m.Huge)
+		if p.Seven {
+			p.counts(m.HugeFree)
+		}
 		p.end()
 	}
 }
@@ -211,6 +236,22 @@ func (p *Printer) nodeCPU(in *Input) {
 		p.numbers(c.Nr)
 		p.counts(c.CPUs)
 		p.times(&c.CPU)
+		p.end()
+	}
+}
+
+// caches writes the last level caches, of which PCP 6 has no metrics.
+func (p *Printer) caches(in *Input) {
+	for i := range in.System.Caches {
+		c := &in.System.Caches[i]
+		p.begin()
+		nr := strconv.Itoa(int(c.Nr))
+		if len(nr) < 2 {
+			nr = "0" + nr
+		}
+		p.word("LLC" + nr)
+		p.b = append(figure.Float(append(p.b, ' '), 3, 1, float64(c.Occupancy*100)), '%')
+		p.counts(c.Total, c.Local)
 		p.end()
 	}
 }

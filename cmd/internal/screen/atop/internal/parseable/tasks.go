@@ -40,6 +40,13 @@ func (p *Printer) general(in *Input) {
 			p.char('-')
 		}
 		p.name(t.CGroup)
+		if p.Seven {
+			ended := int64(0)
+			if t.State == 'E' {
+				ended = t.Started + t.Elapsed/int64(max(p.Host.Hertz, 1))
+			}
+			p.counts(ended, int64(t.Idle))
+		}
 		p.end()
 	}
 }
@@ -69,6 +76,9 @@ func (p *Printer) taskCPU(in *Input) {
 			p.numbers(0, 0)
 		} else {
 			p.limits(in, 2)
+		}
+		if p.Seven {
+			p.counts(t.Switches, t.Preemptions)
 		}
 		p.end()
 	}

@@ -17,7 +17,7 @@ func (s *Sampler) deviate(dev, cur, pre *System, seconds float64) {
 	*dev = System{
 		Time: cur.Time, Load1: cur.Load1, Load5: cur.Load5, Load15: cur.Load15,
 		CPUs: old.CPUs, Interfaces: old.Interfaces, Ports: old.Ports, Disks: old.Disks, Volumes: old.Volumes, Arrays: old.Arrays,
-		NodeMem: old.NodeMem, NodeCPU: old.NodeCPU, Mounts: old.Mounts, GPUs: old.GPUs,
+		NodeMem: old.NodeMem, NodeCPU: old.NodeCPU, Mounts: old.Mounts, GPUs: old.GPUs, Caches: old.Caches,
 	}
 	for i := range s.rows {
 		f, row := s.rows[i].field, &s.rows[i]
@@ -35,7 +35,7 @@ func (s *Sampler) deviate(dev, cur, pre *System, seconds float64) {
 			}
 		}
 	}
-	dev.Mem.Balloon = cur.Mem.Balloon
+	dev.Mem.Balloon, dev.Mem.ZswapEnabled = cur.Mem.Balloon, cur.Mem.ZswapEnabled
 	dev.Pressure.Missing = cur.Pressure.Missing
 	dev.CPU.Instr, dev.CPU.Cycles = since(cur.CPU.Instr, pre.CPU.Instr), since(cur.CPU.Cycles, pre.CPU.Cycles)
 	if dev.Web.Requests, dev.Web.KBytes = cur.Web.Requests, cur.Web.KBytes; cur.Web.Uptime >= pre.Web.Uptime {
@@ -70,6 +70,14 @@ func (s *Sampler) deviate(dev, cur, pre *System, seconds float64) {
 			*f = max(*f, -1)
 		}
 	})
+	dev.Caches = dev.Caches[:0]
+	for i := range cur.Caches {
+		t := Cache{Nr: cur.Caches[i].Nr, Occupancy: cur.Caches[i].Occupancy}
+		if i < len(pre.Caches) { // else nothing, as in C
+			columnsSince(cacheColumns, &t, &cur.Caches[i], &pre.Caches[i])
+		}
+		dev.Caches = append(dev.Caches, t)
+	}
 	for i := range dev.GPUs {
 		dev.GPUs[i].Nr = int32(i)
 	}

@@ -1,5 +1,7 @@
 package sample
 
+import "slices"
+
 // A column maps a metric to a field of each instance.
 type column[T any] struct {
 	metric string
@@ -137,6 +139,23 @@ var nodeMemColumns = []column[NodeMemory]{
 	{metric: "mem.numa.util.inactive", field: func(t *NodeMemory) *Count { return &t.Inactive }, kind: gauge},
 	{metric: "mem.numa.util.shmem", field: func(t *NodeMemory) *Count { return &t.Shared }, kind: gauge},
 	{metric: "mem.numa.util.hugepagesTotalBytes", field: func(t *NodeMemory) *Count { return &t.Huge }, kind: gauge},
+}
+
+// nodeMemory returns nodeMemDomain, with the column of PCP 7 if seven.
+func nodeMemory(seven bool) domain[NodeMemory] {
+	d := nodeMemDomain
+	if seven {
+		free := column[NodeMemory]{metric: "mem.numa.util.hugepagesFree", field: func(t *NodeMemory) *Count { return &t.HugeFree }, kind: gauge}
+		d.columns = append(slices.Clip(d.columns), free)
+	}
+	return d
+}
+
+var cacheDomain = domain[Cache]{"perllc", "resctrl.llc.occupancy", cacheColumns}
+
+var cacheColumns = []column[Cache]{
+	{metric: "resctrl.llc.mbm_local", field: func(t *Cache) *Count { return &t.Local }, kind: plain},
+	{metric: "resctrl.llc.mbm_total", field: func(t *Cache) *Count { return &t.Total }, kind: plain},
 }
 
 var nodeCPUDomain = domain[NodeCPU]{"cpunuma", "kernel.pernode.cpu.user", nodeCPUColumns}

@@ -39,6 +39,7 @@ type TCP struct {
 	RtoAlgorithm, RtoMin, RtoMax, MaxConn, ActiveOpens         Count
 	PassiveOpens, AttemptFails, EstabResets, CurrEstab, InSegs Count
 	OutSegs, RetransSegs, InErrs, OutRsts                      Count
+	InCsumErrors                                               Count // of PCP 7
 }
 
 // IPv6 has the counters of IPv6.

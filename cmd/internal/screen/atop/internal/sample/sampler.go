@@ -31,6 +31,7 @@ type Sampler struct {
 	Trace func(what string, in pcp.Instance)
 
 	r       *reader
+	seven   bool
 	rows    []scalar
 	plan    *plan
 	system  metric // the first metric that is not of the system
@@ -56,13 +57,14 @@ type Sampler struct {
 type Config struct {
 	Hot      bool          // the processes that the agent has chosen (hotproc)
 	Interval time.Duration // between samples; 0: 10 seconds
+	Seven    bool          // count as PCP 7 does
 }
 
 // New returns a Sampler of a source. Call Setup before the first sample.
 func New(c *pmapi.Context, cfg Config) *Sampler {
 	r := newReader(c)
 	s := &Sampler{
-		r: r, rows: systemScalars(), Interval: cfg.Interval,
+		r: r, seven: cfg.Seven, rows: systemScalars(cfg.Seven), Interval: cfg.Interval,
 		Users: make(map[int32]string), Groups: make(map[int32]string),
 		cur: new(System), pre: new(System), dev: new(System),
 		byPID: make(map[int32]int), db: make(database), properties: make(map[string]link),
@@ -74,8 +76,9 @@ func New(c *pmapi.Context, cfg Config) *Sampler {
 	if cfg.Hot {
 		prefix = "hotproc"
 	}
-	s.plan, s.system = newPlan(r, s.rows), metric(len(r.names))
-	s.tasks = newTaskPlan(r, prefix)
+	s.plan = newPlan(r, s.rows, cfg.Seven)
+	s.system = metric(len(r.names))
+	s.tasks = newTaskPlan(r, prefix, cfg.Seven)
 	for _, list := range []struct {
 		names []string
 		to    *[]metric
@@ -94,7 +97,9 @@ var maxExited = 50 << 20 / 888 // sizeof(struct tstat)
 // which C takes for the time since the system was started. The result is valid until the next call.
 func (s *Sampler) Next(ctx context.Context, at Time, first bool) (*Deviation, float64, error) {
 	s.cur, s.pre = s.pre, s.cur
-	s.r.step = step(s.Interval)
+	if s.r.step = step(s.Interval); s.seven {
+		s.r.step = s.Interval
+	}
 	s.choose()
 	if err := s.r.fetch(ctx, at); err != nil {
 		return nil, 0, err
@@ -168,7 +173,7 @@ func (s *Sampler) Reset() {
 	*s.cur = System{
 		CPUs: zeroed(old.CPUs), Interfaces: zeroed(old.Interfaces), Ports: zeroed(old.Ports),
 		Disks: zeroed(old.Disks), Volumes: zeroed(old.Volumes), Arrays: zeroed(old.Arrays),
-		NodeMem: zeroed(old.NodeMem), NodeCPU: zeroed(old.NodeCPU), Mounts: zeroed(old.Mounts), GPUs: zeroed(old.GPUs),
+		NodeMem: zeroed(old.NodeMem), NodeCPU: zeroed(old.NodeCPU), Mounts: zeroed(old.Mounts), GPUs: zeroed(old.GPUs), Caches: zeroed(old.Caches),
 	}
 	clear(s.db)
 }

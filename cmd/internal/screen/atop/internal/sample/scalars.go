@@ -1,5 +1,7 @@
 package sample
 
+import "slices"
+
 // A kind defines how two values of a metric are compared.
 type kind byte
 
@@ -24,6 +26,31 @@ type scalar struct {
 	// sum is the category of pcp-atopsar -R in which the field is summed up: c for
 	// processors, m for memory, n for the network; 0: none.
 	sum byte
+}
+
+// systemScalars returns all scalars, with those of PCP 7.
+func systemScalars(seven bool) []scalar {
+	list := slices.Concat(scalars, network)
+	if !seven {
+		return list
+	}
+	for i := range list {
+		if m := list[i].metric; m == "ipc.shm.rss" || m == "ipc.shm.swp" {
+			list[i].times = 0
+		}
+	}
+	return append(list, scalars7...)
+}
+
+// scalars7 are the fields of PCP 7.
+var scalars7 = []scalar{
+	{metric: "mem.util.available", field: func(s *System) *Count { return &s.Mem.Available }, kind: gauge},
+	{metric: "mem.util.anonhugepages", field: func(s *System) *Count { return &s.Mem.AnonHuge }, kind: gauge},
+	{metric: "mem.util.zswap", field: func(s *System) *Count { return &s.Mem.Zswap }, kind: gauge},
+	{metric: "mem.util.zswapped", field: func(s *System) *Count { return &s.Mem.Zswapped }, kind: gauge},
+	{metric: "mem.vmstat.zswpin", field: func(s *System) *Count { return &s.Mem.ZswapIns }, kind: counter},
+	{metric: "mem.vmstat.zswpout", field: func(s *System) *Count { return &s.Mem.ZswapOuts }, kind: counter},
+	{metric: "network.tcp.incsumerrors", field: func(s *System) *Count { return &s.Net.TCP.InCsumErrors }, kind: counter},
 }
 
 // An instance is an instance of a metric, and the index of its value in most cases.

@@ -28,6 +28,11 @@ type Memory struct {
 	TCPSockets, UDPSockets                                 Count // pages
 	Balloon, ZFSCache, KSMSharing, KSMShared               Count
 	ZswapStored, ZswapPool                                 Count
+	// Of PCP 7.
+	Available, AnonHuge Count
+	Zswap, Zswapped     Count // compressed and not
+	ZswapIns, ZswapOuts Count // events
+	ZswapEnabled        bool
 
 	Scans, Steals, AllocStalls, CompactStalls, Migrated, NUMAMigrated Count // events
 	SwapIns, SwapOuts, PageIns, PageOuts, OOMKills                    Count
@@ -103,6 +108,7 @@ type NodeMemory struct {
 	Fragmentation                               Count
 	Total, Free, File, Dirty, Slab, SlabReclaim Count
 	Active, Inactive, Shared, Huge              Count
+	HugeFree                                    Count // of PCP 7
 }
 
 // A NodeCPU is the time of the processors of a NUMA node.
@@ -120,6 +126,13 @@ type GPU struct {
 	MemTotal, MemUsed         Count // KiB
 	Samples                   Count
 	Busy, MemBusy, MemUsedSum Count // sums over Samples
+}
+
+// A Cache is a last level cache of processors.
+type Cache struct {
+	Nr           int32
+	Occupancy    float32 // from 0 to 1
+	Local, Total Count   // bytes between it and memory: of its node, and of all
 }
 
 // Web has the counters of an Apache server.
@@ -146,6 +159,7 @@ type System struct {
 
 	NodeMem []NodeMemory
 	NodeCPU []NodeCPU
+	Caches  []Cache // of PCP 7
 
 	Server NFSServer
 	Client NFSClient

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -34,12 +35,14 @@ type plan struct {
 	gpuMemBusy  metric
 	gpuProcs    metric
 	cpuPressure metric
+
+	// Of PCP 7, else empty.
+	caches       []metric
+	cacheShare   metric
+	zswapEnabled metric
 }
 
-// systemScalars are all scalars.
-func systemScalars() []scalar { return slices.Concat(scalars, network) }
-
-func newPlan(r *reader, rows []scalar) *plan {
+func newPlan(r *reader, rows []scalar, seven bool) *plan {
 	p := &plan{
 		load:    r.metric("kernel.all.load"),
 		cpuNode: r.metric("hinv.map.cpu_node"), portLID: r.metric("infiniband.port.lid"), portWidth: r.metric("infiniband.port.linkwidth"),
@@ -53,7 +56,10 @@ func newPlan(r *reader, rows []scalar) *plan {
 	p.cpus = places(r, cpuDomain)
 	p.disks, p.volumes, p.arrays = places(r, diskDomain), places(r, volumeDomain), places(r, arrayDomain)
 	p.interfaces, p.ports, p.mounts = places(r, interfaceDomain), places(r, portDomain), places(r, mountDomain)
-	p.nodeMem, p.nodeCPU, p.gpus = places(r, nodeMemDomain), places(r, nodeCPUDomain), places(r, gpuDomain)
+	if seven {
+		p.caches, p.cacheShare, p.zswapEnabled = places(r, cacheDomain), r.metric("resctrl.llc.occupancy"), r.metric("sysfs.module.zswap.enabled")
+	}
+	p.nodeMem, p.nodeCPU, p.gpus = places(r, nodeMemory(seven)), places(r, nodeCPUDomain), places(r, gpuDomain)
 	return p
 }
 
@@ -180,7 +186,13 @@ func (s *Sampler) readSystem(ctx context.Context, to *System) error {
 	}); err != nil {
 		return err
 	}
-	if to.NodeMem, err = readDomain(ctx, s, nodeMemDomain, p.nodeMem, old.NodeMem, func(t *NodeMemory, in pcp.Instance, _ int) {
+	if s.seven {
+		if to.Caches, err = s.readCaches(ctx, old.Caches); err != nil {
+			return err
+		}
+		to.Mem.ZswapEnabled = strings.HasPrefix(r.firstText(p.zswapEnabled, 4), "Y")
+	}
+	if to.NodeMem, err = readDomain(ctx, s, nodeMemory(s.seven), p.nodeMem, old.NodeMem, func(t *NodeMemory, in pcp.Instance, _ int) {
 		t.Nr = in.Inst
 	}); err != nil {
 		return err
@@ -204,6 +216,18 @@ func (s *Sampler) readSystem(ctx context.Context, to *System) error {
 		t.BusyNow, t.MemBusyNow = r.integer(p.gpuBusy, in.Inst, i), r.integer(p.gpuMemBusy, in.Inst, i)
 	})
 	return err
+}
+
+// readCaches reads the last level caches, whose names end in their numbers: mon_L3_00.
+func (s *Sampler) readCaches(ctx context.Context, list []Cache) ([]Cache, error) {
+	return readDomain(ctx, s, cacheDomain, s.plan.caches, list, func(t *Cache, in pcp.Instance, i int) {
+		t.Nr = in.Inst
+		digits := strings.TrimPrefix(in.Name, "mon_L3_")
+		if n, err := strconv.ParseInt(digits, 10, 8); err == nil {
+			t.Nr = int32(n)
+		}
+		t.Occupancy = max(s.r.float(s.plan.cacheShare, in.Inst, i), 0)
+	})
 }
 
 // processorsOf returns the number of processors of a NUMA node, 1 if it is not known.

@@ -1,5 +1,7 @@
 package sample
 
+import "strings"
+
 // A Task is a process or a thread.
 type Task struct {
 	PID, TGID, PPID              int32
@@ -14,6 +16,7 @@ type Task struct {
 	Elapsed                      int64
 	Command                      string
 	Running, Sleeping, DiskSleep int32 // threads
+	Idle                         int32 // threads, which DiskSleep counts before PCP 7
 	EnvID, VPID                  int32
 	Inactive                     bool
 	Container, CGroup            string
@@ -22,6 +25,7 @@ type Task struct {
 	Nice, Prio, RTPrio, Policy, Processor int32
 	RunDelay, BlockDelay                  int32
 	WaitChannel                           string
+	Switches, Preemptions                 Count // of PCP 7
 
 	ReadIO, ReadSectors, WriteIO, WriteSectors, Cancelled Count
 
@@ -117,8 +121,14 @@ var taskNumbers = []taskNumber{
 	{"id.fsgid", func(t *Task) *int32 { return &t.FSGID }},
 }
 
+// taskCounts7 are those of PCP 7.
+var taskCounts7 = []taskCount{
+	{"psinfo.vctxsw", func(t *Task) *Count { return &t.Switches }, counter},
+	{"psinfo.nvctxsw", func(t *Task) *Count { return &t.Preemptions }, counter},
+}
+
 // taskNet are the counters of an agent that follows the connections of processes. C uses them only if all are
-// present.
+// present. Those of PCP 7 have other names, see netName7.
 var taskNet = []taskCount{
 	{"bcc.proc.net.tcp.send.calls", func(t *Task) *Count { return &t.TCPSent }, counter},
 	{"bcc.proc.net.tcp.send.bytes", func(t *Task) *Count { return &t.TCPSentBytes }, counter},
@@ -128,4 +138,10 @@ var taskNet = []taskCount{
 	{"bcc.proc.net.udp.send.bytes", func(t *Task) *Count { return &t.UDPSentBytes }, counter},
 	{"bcc.proc.net.udp.recv.calls", func(t *Task) *Count { return &t.UDPReceived }, counter},
 	{"bcc.proc.net.udp.recv.bytes", func(t *Task) *Count { return &t.UDPReceivedBytes }, counter},
+}
+
+// netName7 returns the name in PCP 7 of a metric of taskNet.
+func netName7(name string) string {
+	name = strings.Replace(name, "bcc.", "bpf.", 1)
+	return strings.Replace(name, ".calls", ".packets", 1)
 }

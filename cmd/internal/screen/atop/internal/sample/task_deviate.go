@@ -9,6 +9,7 @@ type Deviation struct {
 
 	ActiveTasks                           int
 	Running, Sleeping, DiskSleep, Zombies int
+	Idle                                  int // of PCP 7
 
 	Exited   int
 	Overflow int // ended processes that are left out
@@ -130,6 +131,7 @@ func (s *Sampler) deviateTasks(d *Deviation) {
 				d.Running += int(cur.Running)
 				d.Sleeping += int(cur.Sleeping)
 				d.DiskSleep += int(cur.DiskSleep)
+				d.Idle += int(cur.Idle)
 			}
 		}
 		k := s.db.find(cur)
@@ -177,9 +179,9 @@ func (s *Sampler) growth(dev, cur, pre *Task, used Count) {
 	}
 	dev.GPU.MemSum, dev.GPU.Samples = 0, 0
 	if cur.Inactive {
-		for i := range taskCounts {
-			if taskCounts[i].kind == counter {
-				*taskCounts[i].field(dev) = 0
+		for i := range s.tasks.rows {
+			if s.tasks.rows[i].kind == counter {
+				*s.tasks.rows[i].field(dev) = 0
 			}
 		}
 		for i := range taskNet {
@@ -188,8 +190,8 @@ func (s *Sampler) growth(dev, cur, pre *Task, used Count) {
 		dev.RunDelay, dev.BlockDelay, dev.ReadIO, dev.WriteIO = 0, 0, 0, 0
 		return
 	}
-	for i := range taskCounts {
-		if f := taskCounts[i].field; taskCounts[i].kind == counter {
+	for i := range s.tasks.rows {
+		if f := s.tasks.rows[i].field; s.tasks.rows[i].kind == counter {
 			*f(dev) = since(*f(cur), *f(pre))
 		}
 	}

@@ -1,7 +1,9 @@
 package sample
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -18,22 +20,27 @@ const (
 
 // A taskPlan has the indexes of the metrics of a Task.
 type taskPlan struct {
-	counts, numbers, net      []metric
+	rows                      []taskCount
+	counts, numbers, net      []metric // counts of rows
 	name, state, started      metric
 	container, cgroup         metric
 	proportional, waitChannel metric
 	userNames, groupNames     [4]metric // real, effective, saved, of files
 	hasNet                    bool
+	command                   metric // of PCP 7, else missing
 }
 
-func newTaskPlan(r *reader, prefix string) *taskPlan {
+func newTaskPlan(r *reader, prefix string, seven bool) *taskPlan {
 	at := func(name string) metric { return r.metric(prefix + "." + name) }
 	p := &taskPlan{
 		name: at("psinfo.cmd"), state: at("psinfo.sname"), started: at("psinfo.start_time"),
 		container: at("id.container"), cgroup: at("psinfo.cgroups"),
 		proportional: at("smaps.pss"), waitChannel: at("psinfo.wchan_s"),
 	}
-	for _, row := range taskCounts {
+	if p.rows, p.command = taskCounts, -1; seven {
+		p.rows = slices.Concat(taskCounts, taskCounts7)
+	}
+	for _, row := range p.rows {
 		p.counts = append(p.counts, at(row.metric))
 	}
 	for _, row := range taskNumbers {
@@ -43,7 +50,14 @@ func newTaskPlan(r *reader, prefix string) *taskPlan {
 		p.userNames[i], p.groupNames[i] = at("id."+kind+"uid_nm"), at("id."+kind+"gid_nm")
 	}
 	for _, row := range taskNet {
-		p.net = append(p.net, r.metric(row.metric))
+		name := row.metric
+		if seven {
+			name = netName7(name)
+		}
+		p.net = append(p.net, r.metric(name))
+	}
+	if seven {
+		p.command = at("psinfo.psargs")
 	}
 	return p
 }
@@ -78,6 +92,9 @@ func (s *Sampler) readTasks(ctx context.Context) error {
 		s.present = append(s.present, Task{})
 		s.readTask(&s.present[len(s.present)-1], in, hint)
 	}
+	if s.seven {
+		s.addThreads()
+	}
 	if p.hasNet {
 		s.readNet()
 	}
@@ -90,10 +107,17 @@ func (s *Sampler) readTask(t *Task, in pcp.Instance, hint int) {
 	if !ok {
 		command = in.Name
 	}
-	t.Command = r.keepString(command, commandSize)
+	room := commandSize
+	if s.seven {
+		room--
+	}
+	t.Command = r.keepString(command, room)
+	if line, ok := r.text(p.command, pid, hint, commandSize); ok {
+		t.Command = line
+	}
 	t.IsProcess = true
-	for i := range taskCounts {
-		*taskCounts[i].field(t) = r.count(p.counts[i], pid, hint)
+	for i := range p.rows {
+		*p.rows[i].field(t) = r.count(p.counts[i], pid, hint)
 	}
 	for i := range taskNumbers {
 		*taskNumbers[i].field(t) = r.integer(p.numbers[i], pid, hint)
@@ -132,7 +156,13 @@ func (s *Sampler) readTask(t *Task, in pcp.Instance, hint int) {
 		t.Running = 1
 	case 'S':
 		t.Sleeping = 1
-	case 'I', 'D':
+	case 'I':
+		if s.seven {
+			t.Idle = 1
+		} else {
+			t.DiskSleep = 1
+		}
+	case 'D':
 		t.DiskSleep = 1
 	}
 	t.IsProcess = t.TGID <= 0 || t.TGID == pid
@@ -143,6 +173,32 @@ func (s *Sampler) readTask(t *Task, in pcp.Instance, hint int) {
 	t.WriteSectors /= 512
 	t.Cancelled /= 512
 	t.ReadIO, t.WriteIO = t.ReadSectors, t.WriteSectors
+}
+
+// addThreads sorts tasks by process, each followed by its threads, and adds the time of the threads to that of the
+// process, as PCP 7 does.
+func (s *Sampler) addThreads() {
+	slices.SortStableFunc(s.present, func(a, b Task) int {
+		if a.TGID != b.TGID {
+			return cmp.Compare(a.TGID, b.TGID)
+		}
+		switch first, second := a.PID == a.TGID, b.PID == b.TGID; {
+		case first == second:
+			return 0
+		case first:
+			return -1
+		}
+		return 1
+	})
+	process := 0
+	for i := 1; i < len(s.present); i++ {
+		t, to := &s.present[i], &s.present[process]
+		if t.TGID != to.TGID {
+			process = i
+			continue
+		}
+		to.User, to.Sys = to.User+t.User, to.Sys+t.Sys
+	}
 }
 
 // nameOwners remembers the names of users and groups. C files all names of a task under its real

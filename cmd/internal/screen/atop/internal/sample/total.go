@@ -94,7 +94,7 @@ func (t *Total) summed(category byte) []scalar {
 	var list []scalar
 	var seen []*Count
 	dummy := new(System)
-	for _, row := range systemScalars() {
+	for _, row := range systemScalars(false) {
 		at := row.field(dummy)
 		if row.sum == category && !(row.same && slices.Contains(seen, at)) {
 			seen, list = append(seen, at), append(list, row)

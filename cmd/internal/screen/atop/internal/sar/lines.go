@@ -75,7 +75,13 @@ func tasksLine(p *Printer, in *Input) int {
 	p.d(7, int64(len(in.Procs)-in.Exited))
 	p.text(" ")
 	p.d(7, int64(in.Zombies))
-	if in.HasTasks {
+	switch {
+	case in.HasTasks && p.Seven:
+		for i, n := range [...]int{in.Running, in.Sleeping, in.DiskSleep, in.Idle} {
+			p.text(" ")
+			p.d([...]int{6, 6, 5, 5}[i], int64(n))
+		}
+	case in.HasTasks:
 		p.text("    ")
 		p.d(6, int64(in.Running))
 		p.text(" ")

@@ -14,6 +14,7 @@ type Report struct {
 	Tasks      bool // it shows tasks
 	About      string
 	Head       string
+	head7      string // of PCP 7, "" for the same
 
 	// The contents are one of these.
 	line  func(p *Printer, in *Input) int
@@ -50,6 +51,7 @@ type Input struct {
 	HasTasks                              bool // Procs are known
 	Tasks                                 int
 	Running, Sleeping, DiskSleep, Zombies int
+	Idle                                  int // of PCP 7
 	Exited                                int
 
 	DiskIO, NetIO bool // the source has the transfers of tasks
@@ -63,6 +65,7 @@ type Printer struct {
 	Color   bool
 	Own     func(string) string // of the codes of colors, see cli.Env.Own
 	Markers bool                // -M
+	Seven   bool                // as PCP 7
 
 	colored bool
 	begun   map[string]bool // the tables of instances that were printed before
@@ -84,7 +87,11 @@ func (p *Printer) Head(r *Report, at string) {
 	}
 	p.text(at)
 	p.text("  ")
-	p.text(r.Head)
+	if p.Seven && r.head7 != "" {
+		p.text(r.head7)
+	} else {
+		p.text(r.Head)
+	}
 	if p.Color {
 		p.color(noColor)
 	}

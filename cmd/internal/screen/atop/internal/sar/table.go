@@ -16,8 +16,9 @@ var Reports = []Report{
 	},
 	{
 		Flag: 'P', Categories: "c", Tasks: true, About: "processes & threads",
-		Head: "clones/s pexit/s  curproc curzomb    thrrun thrslpi thrslpu _procthr_",
-		line: tasksLine,
+		Head:  "clones/s pexit/s  curproc curzomb    thrrun thrslpi thrslpu _procthr_",
+		head7: "clones/s pexit/s  curproc curzomb   trun  tslpi tslpu tidle _procthr_",
+		line:  tasksLine,
 	},
 	{
 		Flag: 'g', Categories: "c", About: "gpu utilization",

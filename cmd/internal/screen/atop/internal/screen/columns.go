@@ -179,6 +179,9 @@ func mark(auto bool) string {
 
 // columnHead returns the head of a column.
 func (p *Printer) columnHead(c *column) string {
+	if p.Seven && c.name == "CID" {
+		return "CID/POD     "
+	}
 	if c.width == pidWidth && len(c.head) < p.pidWidth {
 		return string(right(nil, p.pidWidth, c.head))
 	}

@@ -37,6 +37,8 @@ var columns = sync.OnceValue(func() []column {
 		{name: "USRCPU", head: "USRCPU", width: 6, active: func(x *row) { x.b = figure.CPU(x.b, x.t.User) }},
 		{name: "RDELAY", head: "RDELAY", width: 6, active: func(x *row) { x.b = figure.CPU(x.b, int64(x.t.RunDelay)/1000000) }, exited: always("     -")},
 		{name: "BDELAY", head: "BDELAY", width: 6, active: func(x *row) { x.b = figure.CPU(x.b, int64(x.t.BlockDelay)*1000) }, exited: always("     -")},
+		events("NVCSW", " NVCSW", 6, func(t *sample.Task) sample.Count { return t.Switches }, "     -"),
+		events("NIVCSW", "NIVCSW", 6, func(t *sample.Task) sample.Count { return t.Preemptions }, "     -"),
 		{name: "WCHAN", head: "WCHAN          ", width: 15, active: func(x *row) {
 			if x.t.State != 'R' {
 				x.b = left(x.b, 15, x.t.WaitChannel)
@@ -85,6 +87,7 @@ var columns = sync.OnceValue(func() []column {
 		{name: "TRUN", head: "TRUN", width: 4, active: func(x *row) { x.number(4, x.t.Running) }, exited: always("   0")},
 		{name: "TSLPI", head: "TSLPI", width: 5, active: func(x *row) { x.number(5, x.t.Sleeping) }, exited: always("    0")},
 		{name: "TSLPU", head: "TSLPU", width: 5, active: func(x *row) { x.number(5, x.t.DiskSleep) }, exited: always("    0")},
+		{name: "TIDLE", head: "TIDLE", width: 5, active: func(x *row) { x.number(5, x.t.Idle) }, exited: always("    0")},
 		{name: "POLI", head: "POLI", width: 4, active: func(x *row) {
 			if n := x.t.Policy; n >= 0 && int(n) < len(policies) {
 				x.text(policies[n])

@@ -11,6 +11,8 @@ type field struct {
 	put  func(x *line)
 	// valid reports whether a system has the resource; nil: all have.
 	valid func(s *sample.System) bool
+	// always7 is set if all systems have the resource in PCP 7.
+	always7 bool
 }
 
 // A color is the color of a figure on a terminal.
@@ -41,6 +43,7 @@ type line struct {
 	// Of all tasks.
 	user, sys                                    sample.Count
 	procs, running, sleeping, diskSleep, zombies int
+	idle                                         int
 	exited, overflow                             int
 
 	ms        sample.Count // of processor time in the interval, per processor
@@ -98,6 +101,12 @@ func colored(f field) field {
 // onlyIf returns a field that only some systems have.
 func onlyIf(f field, valid func(s *sample.System) bool) field {
 	f.valid = valid
+	return f
+}
+
+// since7 returns a field that all systems have in PCP 7.
+func since7(f field) field {
+	f.always7 = true
 	return f
 }
 

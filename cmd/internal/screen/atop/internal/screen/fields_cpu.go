@@ -16,6 +16,7 @@ var prcFields = sync.OnceValue(func() []field {
 		number("PRCNRUNNING", "#trun ", 6, short, func(x *line) sample.Count { return int64(x.running) }),
 		number("PRCNSLEEPING", "#tslpi  ", 4, short, func(x *line) sample.Count { return int64(x.sleeping) }),
 		number("PRCNDSLEEPING", "#tslpu  ", 4, short, func(x *line) sample.Count { return int64(x.diskSleep) }),
+		number("PRCNIDLE", "#tidle  ", 4, short, func(x *line) sample.Count { return int64(x.idle) }),
 		number("PRCNZOMBIE", "#zombie ", 4, short, func(x *line) sample.Count {
 			if x.zombies > 50 {
 				x.color = colorCrit
@@ -76,13 +77,15 @@ var cpuFields = sync.OnceValue(func() []field {
 		onlyIf(field{name: "CPUCYCLE", put: func(x *line) {
 			x.cycles(figure.Count(float64(x.s.CPU.Cycles/1000000) / x.seconds / float64(len(x.s.CPUs))))
 		}}, hasCycles),
-		onlyIf(field{name: "CPUFREQ", put: func(x *line) {
+		since7(onlyIf(field{name: "CPUFREQ", put: func(x *line) {
 			freq, _ := meanFrequency(x.s)
 			switch {
 			case freq.FreqTicks != 0:
 				x.b = figure.Frequency(append(x.b, "avgf "...), freq.Freq/freq.FreqTicks)
 			case freq.Freq != 0:
 				x.b = figure.Frequency(append(x.b, "curf "...), freq.Freq)
+			case x.p.Seven:
+				x.b = append(x.b, noFrequency...)
 			default:
 				x.missing = true
 			}
@@ -90,11 +93,11 @@ var cpuFields = sync.OnceValue(func() []field {
 		}}, func(s *sample.System) bool {
 			freq, _ := meanFrequency(s)
 			return freq.FreqTicks != 0 || freq.Freq != 0
-		}),
-		onlyIf(field{name: "CPUSCALE", put: func(x *line) {
+		})),
+		since7(onlyIf(field{name: "CPUSCALE", put: func(x *line) {
 			_, freq := meanFrequency(x.s)
 			x.scale(freq, &x.p.lastScale)
-		}}, hasScale),
+		}}, hasScale)),
 		share("CPUSTEAL", "steal ", 5, percent, func(x *line) float64 { return x.of(x.s.CPU.Steal) }),
 		share("CPUGUEST", "guest ", 5, percent, func(x *line) float64 { return x.of(x.s.CPU.Guest) }),
 	}
@@ -118,13 +121,13 @@ var cpiFields = sync.OnceValue(func() []field {
 		onlyIf(field{name: "CPUICYCLE", put: func(x *line) {
 			x.cycles(figure.Count(float64(x.cpu().Cycles/1000000) / x.seconds))
 		}}, hasCycles),
-		onlyIf(field{name: "CPUIFREQ", put: func(x *line) { // C shows the scale here too
-			x.scale(x.cpu(), &x.p.lastFreqOne)
+		since7(onlyIf(field{name: "CPUIFREQ", put: func(x *line) { // C shows the scale here too, and what it showed before
+			x.oldScale(x.cpu(), &x.p.lastFreqOne)
 		}}, func(s *sample.System) bool {
 			freq, _ := meanFrequency(s)
 			return freq.FreqTicks != 0 || freq.Freq != 0
-		}),
-		onlyIf(field{name: "CPUISCALE", put: func(x *line) { x.scale(x.cpu(), &x.p.lastScaleOne) }}, hasScale),
+		})),
+		since7(onlyIf(field{name: "CPUISCALE", put: func(x *line) { x.scale(x.cpu(), &x.p.lastScaleOne) }}, hasScale)),
 		share("CPUISTEAL", "steal ", 5, percent, func(x *line) float64 { return x.of(x.cpu().Steal) }),
 		share("CPUIGUEST", "guest ", 5, percent, func(x *line) float64 { return x.of(x.cpu().Guest) }),
 	}
@@ -160,9 +163,21 @@ func meanFrequency(s *sample.System) (*sample.CPU, *sample.CPU) {
 	return &sum, &sum
 }
 
-// scale puts the share of the highest frequency. If it is not known, the last text is used again, as in
-// C.
+// noFrequency is the text of PCP 7 for an unknown frequency.
+const noFrequency = "           -"
+
+// scale puts the share of the highest frequency, or oldScale in PCP 6.
 func (x *line) scale(c *sample.CPU, last *string) {
+	if x.p.Seven && c.FreqTicks == 0 && c.FreqMax == 0 {
+		x.b = append(x.b, noFrequency...)
+		return
+	}
+	x.oldScale(c, last)
+}
+
+// oldScale puts the share of the highest frequency. If it is not known, the last text is used again, as in
+// C.
+func (x *line) oldScale(c *sample.CPU, last *string) {
 	switch {
 	case c.FreqTicks != 0:
 		part := int64(0)

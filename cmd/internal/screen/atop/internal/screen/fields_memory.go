@@ -12,17 +12,30 @@ var memFields1 = sync.OnceValue(func() []field {
 	return []field{
 		memory("MEMTOT", "tot   ", func(x *line) sample.Count { return x.s.Mem.Total * 1024 }),
 		memory("MEMFREE", "free  ", func(x *line) sample.Count { return x.s.Mem.Free * 1024 }),
+		memory("MEMAVAIL", "avail ", func(x *line) sample.Count { return x.s.Mem.Available * 1024 }),
 		blankBox,
 		memory("MEMCACHE", "cache ", func(x *line) sample.Count { return x.s.Mem.Cached * 1024 }),
 		memory("MEMDIRTY", "dirty ", func(x *line) sample.Count { return x.s.Mem.Dirty * 1024 }),
 		memory("MEMBUFFER", "buff  ", func(x *line) sample.Count { return x.s.Mem.Buffers * 1024 }),
 		memory("MEMSLAB", "slab  ", func(x *line) sample.Count { return x.s.Mem.Slab * 1024 }),
 		memory("RECSLAB", "slrec ", func(x *line) sample.Count { return x.s.Mem.SlabReclaim * 1024 }),
-		memory("PAGETABS", "pgtab ", func(x *line) sample.Count { return x.s.Mem.PageTables * 1024 }),
-		onlyIf(memory("HUPTOT", "hptot ", func(x *line) sample.Count { return x.s.Mem.HugeTotal * x.s.Mem.HugeSize }), hasHuge),
-		onlyIf(memory("HUPUSE", "hpuse ", func(x *line) sample.Count { return (x.s.Mem.HugeTotal - x.s.Mem.HugeFree) * x.s.Mem.HugeSize }), hasHuge),
+		pageTables(),
+		onlyIf(memory("HUPTOT", "hptot ", func(x *line) sample.Count { return x.s.Mem.HugeTotal * x.hugeSize() }), hasHuge),
+		onlyIf(memory("HUPUSE", "hpuse ", func(x *line) sample.Count { return (x.s.Mem.HugeTotal - x.s.Mem.HugeFree) * x.hugeSize() }), hasHuge),
 	}
 })
+
+// hugeSize returns the size of a huge page in bytes. PCP 7 takes their number for kilobytes.
+func (x *line) hugeSize() sample.Count {
+	if x.p.Seven {
+		return 1024
+	}
+	return x.s.Mem.HugeSize
+}
+
+func pageTables() field {
+	return memory("PAGETABS", "pgtab ", func(x *line) sample.Count { return x.s.Mem.PageTables * 1024 })
+}
 
 func hasHuge(s *sample.System) bool { return int32(s.Mem.HugeTotal) != 0 }
 
@@ -36,6 +49,8 @@ var memFields2 = sync.OnceValue(func() []field {
 		memory("SHMEM", "shmem ", func(x *line) sample.Count { return x.s.Mem.Shared * 1024 }),
 		memory("SHMRSS", "shrss ", func(x *line) sample.Count { return x.s.Mem.SharedRSS * 1024 }),
 		memory("SHMSWP", "shswp ", func(x *line) sample.Count { return x.s.Mem.SharedSwap * 1024 }),
+		pageTables(),
+		onlyIf(memory("ANONTHP", "anthp ", func(x *line) sample.Count { return x.s.Mem.AnonHuge * 1024 }), func(s *sample.System) bool { return int32(s.Mem.AnonHuge) != 0 }),
 		onlyIf(memory("VMWBAL", "vmbal ", func(x *line) sample.Count { return x.s.Mem.Balloon }), func(s *sample.System) bool { return s.Mem.Balloon != -1 }),
 		onlyIf(memory("ZFSARC", "zfarc ", func(x *line) sample.Count { return x.s.Mem.ZFSCache }), func(s *sample.System) bool { return s.Mem.ZFSCache != -1 }),
 	}
@@ -49,7 +64,13 @@ var swpFields = sync.OnceValue(func() []field {
 		memory("SWPCACHE", "swcac ", func(x *line) sample.Count { return x.s.Mem.SwapCached * 1024 }),
 		blankBox,
 		onlyIf(memory("ZSWTOTAL", "zpool ", func(x *line) sample.Count { return x.s.Mem.ZswapPool }), func(s *sample.System) bool { return s.Mem.ZswapPool != -1 }),
-		onlyIf(memory("ZSWSTORED", "zstor ", func(x *line) sample.Count { return x.s.Mem.ZswapStored }), func(s *sample.System) bool { return s.Mem.ZswapStored != -1 }),
+		memory("ZSWPOOL", "zswap ", func(x *line) sample.Count { return x.s.Mem.Zswap * 1024 }),
+		onlyIf(memory("ZSWSTORED", "zstor ", func(x *line) sample.Count {
+			if x.p.Seven {
+				return x.s.Mem.Zswapped * 1024
+			}
+			return x.s.Mem.ZswapStored
+		}), func(s *sample.System) bool { return s.Mem.ZswapStored != -1 }),
 		// C swaps these two.
 		onlyIf(memory("KSMSHARING", "kssav ", func(x *line) sample.Count { return x.s.Mem.KSMShared }), func(s *sample.System) bool { return s.Mem.KSMSharing != -1 }),
 		onlyIf(memory("KSMSHARED", "ksuse ", func(x *line) sample.Count { return x.s.Mem.KSMSharing }), func(s *sample.System) bool { return s.Mem.KSMShared != -1 }),
@@ -83,6 +104,8 @@ var pagFields = sync.OnceValue(func() []field {
 		count("NUMAMIGRATE", "numamig ", 4, func(x *line) sample.Count { return x.s.Mem.NUMAMigrated }),
 		count("PAGSWIN", "swin ", 7, func(x *line) sample.Count { return x.s.Mem.SwapIns }),
 		colored(count("PAGSWOUT", "swout ", 6, func(x *line) sample.Count { return x.s.Mem.SwapOuts })),
+		onlyIf(count("PAGZSWIN", "zswin ", 6, func(x *line) sample.Count { return x.s.Mem.ZswapIns }), hasZswap),
+		onlyIf(colored(count("PAGZSWOUT", "zswout ", 5, func(x *line) sample.Count { return x.s.Mem.ZswapOuts })), hasZswap),
 		onlyIf(count("OOMKILLS", "oomkill ", 4, func(x *line) sample.Count {
 			if x.s.Mem.OOMKills != 0 {
 				x.color = colorCrit
@@ -94,6 +117,8 @@ var pagFields = sync.OnceValue(func() []field {
 		blankBox,
 	}
 })
+
+func hasZswap(s *sample.System) bool { return s.Mem.ZswapEnabled }
 
 // pressure returns the fields of one pressure: its averages, and its share of the interval.
 func pressure(averages, total, short, name string, of func(s *sample.System) *sample.Pressure) []field {
@@ -166,8 +191,37 @@ var numFields = sync.OnceValue(func() []field {
 				x.missing = true
 				return
 			}
-			memory("", "hptot ", func(x *line) sample.Count { return x.node().Huge * x.s.Mem.HugeSize }).put(x)
+			memory("", "hptot ", func(x *line) sample.Count { return x.node().Huge * x.hugeSize() }).put(x)
 		}}, hasHuge),
+		onlyIf(field{name: "NUMAHUPUSE", put: func(x *line) {
+			if x.s.Mem.HugeTotal == 0 {
+				x.missing = true
+				return
+			}
+			memory("", "hpuse ", func(x *line) sample.Count { return (x.node().Huge - x.node().HugeFree) * x.hugeSize() }).put(x)
+		}}, hasHuge),
+	}
+})
+
+// cache is the last level cache of the line.
+func (x *line) cache() *sample.Cache { return &x.s.Caches[x.index] }
+
+// llcFields are the fields of the line about a last level cache.
+var llcFields = sync.OnceValue(func() []field {
+	rate := func(name, label string, of func(x *line) sample.Count) field {
+		return colored(field{name: name, put: func(x *line) {
+			x.b = figure.Memory(append(x.b, label...), of(x), figure.MiB, x.div())
+			x.trim(long)
+		}})
+	}
+	return []field{
+		rate("LLCMBMTOTAL", "tot   ", func(x *line) sample.Count { return x.cache().Total }),
+		rate("LLCMBMLOCAL", "loc   ", func(x *line) sample.Count { return x.cache().Local }),
+		colored(field{name: "NUMLLC", put: func(x *line) {
+			x.b = padded(append(x.b, "LLC"...), int64(x.cache().Nr), 2)
+			x.b = append(figure.Float(append(x.b, ' '), 5, 0, float64(x.cache().Occupancy*100)), '%')
+			x.trim(long)
+		}}),
 	}
 })
 

@@ -19,7 +19,9 @@ var transportFields = sync.OnceValue(func() []field {
 		count("NETTCPPASVOPEN", "tcppo ", 6, func(x *line) sample.Count { return x.s.Net.TCP.PassiveOpens }),
 		count("NETTCPRETRANS", "tcprs ", 6, func(x *line) sample.Count { return x.s.Net.TCP.RetransSegs }),
 		count("NETTCPINERR", "tcpie ", 6, func(x *line) sample.Count { return x.s.Net.TCP.InErrs }),
+		count("NETTCPCSUMERR", "csumie ", 5, func(*line) sample.Count { return 0 }), // C does not read it
 		count("NETTCPORESET", "tcpor ", 6, func(x *line) sample.Count { return x.s.Net.TCP.OutRsts }),
+		count("NETTCPCSUMERR", "csumie ", 5, func(x *line) sample.Count { return x.s.Net.TCP.InCsumErrors }),
 		count("NETUDPNOPORT", "udpnp ", 6, func(x *line) sample.Count { return x.s.Net.UDPv4.NoPorts }),
 		count("NETUDPINERR", "udpie ", 6, func(x *line) sample.Count { return x.s.Net.UDPv4.InErrors }),
 		blankBox,

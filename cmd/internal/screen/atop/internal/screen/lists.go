@@ -51,6 +51,20 @@ var lists = map[list]string{
 	Container: cumulated + "CID:10",
 }
 
+// lists7 are those of PCP 7, where they are others.
+var lists7 = map[list]string{
+	Schedule:  "PID:10 TID:6 CID:4 VPID:3 CTID:3 TRUN:7 TSLPI:7 TSLPU:7 TIDLE:7 POLI:8 NICE:9 PRI:5 RTPR:9 CPUNR:8 ST:8 EXC:8 S:8 RDELAY:8 BDELAY:7 WCHAN:5 NVCSW:7 NIVCSW:7 SORTITEM:10 CMD:10",
+	Container: "NPROCS:10 SYSCPU:9 USRCPU:9 RDELAY:8 BDELAY:7 VSIZE:6 RSIZE:8 PSIZE:8 LOCKSZ:3 SWAPSZ:5 RDDSK:7 CWRDSK:7 RNET:6 SNET:6 SORTITEM:10 CID:10",
+}
+
+// columnsOf returns the columns of a list.
+func (p *Printer) columnsOf(l list) string {
+	if text := lists7[l]; p.Seven && text != "" {
+		return text
+	}
+	return lists[l]
+}
+
 // general returns the columns of the general list.
 func (p *Printer) general() string {
 	text := "PID:10 "

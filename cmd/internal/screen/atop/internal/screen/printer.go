@@ -2,6 +2,7 @@ package screen
 
 import (
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/figure"
@@ -13,7 +14,7 @@ const Unlimited = 999
 
 // Lines are the maximum numbers of lines of resources.
 type Lines struct {
-	CPU, GPU, Disk, Array, Volume, Interface, Port, Mount, Node int
+	CPU, GPU, Disk, Array, Volume, Interface, Port, Mount, Node, Cache int
 }
 
 // Settings are the settings of options, an atoprc and keys.
@@ -30,6 +31,7 @@ type Settings struct {
 	NoExited    bool // G
 	Colors      bool // not x
 	Plain       bool // the terminal shows no colors
+	Seven       bool // show what PCP 7 shows
 	Max         Lines
 	Width       int // of text
 
@@ -39,13 +41,17 @@ type Settings struct {
 	own     map[kind][]item
 }
 
-// NewSettings returns those without options.
-func NewSettings() *Settings {
+// NewSettings returns those without options, of PCP 7 if seven.
+func NewSettings(seven bool) *Settings {
 	s := &Settings{
-		Limits: figure.DefaultLimits, List: General, Order: ByCPU, Colors: true, Width: 80,
-		Max: Lines{Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited},
+		Seven: seven, Limits: figure.DefaultLimits, List: General, Order: ByCPU, Colors: true, Width: 80,
+		Max: Lines{Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited, Unlimited},
 		own: make(map[kind][]item),
 	}
+	if seven {
+		s.Limits.Disk = 90
+	}
+	s.Select.Threads = seven
 	s.Palette.Info, s.Palette.Almost, s.Palette.Critical, s.Palette.Thread = 2, 6, 1, 3
 	return s
 }
@@ -59,7 +65,7 @@ func (s *Settings) SetOwn(tag, text string) (found bool, err error) {
 	}
 	for k := range layouts() {
 		if l := &layouts()[k]; l.own == tag {
-			s.own[kind(k)], err = l.items(text, tag, nil)
+			s.own[kind(k)], err = l.items(text, tag, nil, s.Seven)
 			return true, err
 		}
 	}
@@ -71,7 +77,7 @@ func (m *Lines) Limit() {
 	for _, l := range []struct {
 		to *int
 		n  int
-	}{{&m.CPU, 0}, {&m.GPU, 2}, {&m.Disk, 3}, {&m.Array, 3}, {&m.Volume, 4}, {&m.Interface, 2}, {&m.Port, 2}, {&m.Mount, 2}, {&m.Node, 0}} {
+	}{{&m.CPU, 0}, {&m.GPU, 2}, {&m.Disk, 3}, {&m.Array, 3}, {&m.Volume, 4}, {&m.Interface, 2}, {&m.Port, 2}, {&m.Mount, 2}, {&m.Node, 0}, {&m.Cache, 0}} {
 		if *l.to == Unlimited {
 			*l.to = l.n
 		}
@@ -85,6 +91,7 @@ type Selection struct {
 	Name, Command              *regexp.Regexp
 	Container                  string // "H": none
 	States                     string
+	Threads                    bool // states and PIDs of threads count for their process, as in PCP 7
 	Disks, Volumes, Interfaces *regexp.Regexp
 }
 
@@ -96,11 +103,11 @@ func (s *Selection) tasks() bool {
 // leavesOut reports whether a task is not selected.
 func (s *Selection) leavesOut(t *sample.Task) bool {
 	switch {
-	case s.Users != nil && !has(s.Users, t.RUID), s.PIDs != nil && !has(s.PIDs, t.PID),
+	case s.Users != nil && !has(s.Users, t.RUID), s.PIDs != nil && !s.hasPID(t),
 		s.Name != nil && !s.Name.MatchString(t.Name),
 		s.Container == "H" && t.Container != "",
 		s.Container != "" && s.Container != "H" && t.Container != s.Container,
-		s.States != "" && !hasState(s.States, t.State):
+		s.States != "" && !s.hasState(t):
 		return true
 	case s.Command == nil:
 		return false
@@ -119,13 +126,17 @@ func has(list []int32, n int32) bool {
 	return false
 }
 
-func hasState(states string, state byte) bool {
-	for i := range len(states) {
-		if states[i] == state {
-			return true
-		}
+func (s *Selection) hasPID(t *sample.Task) bool {
+	if s.Threads {
+		return has(s.PIDs, t.TGID)
 	}
-	return false
+	return has(s.PIDs, t.PID)
+}
+
+// hasState reports whether a task is in a selected state.
+func (s *Selection) hasState(t *sample.Task) bool {
+	is := func(state byte) bool { return strings.IndexByte(s.States, state) >= 0 }
+	return is(t.State) || s.Threads && (is('R') && t.Running > 0 || is('S') && t.Sleeping > 0 || is('D') && t.DiskSleep > 0 || is('I') && t.Idle > 0)
 }
 
 // A Printer shows samples.

@@ -34,7 +34,7 @@ func (p *Printer) begin(in *Input) {
 			p.items[k] = own
 			continue
 		}
-		p.items[k], _ = l.items(l.text, l.own, in.System)
+		p.items[k], _ = l.items(l.fieldsOf(p.Seven), l.own, in.System, p.Seven)
 	}
 }
 
@@ -58,6 +58,7 @@ func (p *Printer) sorted(s *sample.System) {
 	sortBy(s.Ports, p.Max.Port, func(a, b *sample.Port) int { return cmp.Compare(b.InBytes+b.OutBytes, a.InBytes+a.OutBytes) })
 	sortBy(s.Mounts, p.Max.Mount, func(a, b *sample.Mount) int { return cmp.Compare(used(b), used(a)) })
 	sortBy(s.NodeMem, p.Max.Node, func(a, b *sample.NodeMemory) int { return cmp.Compare(b.Total-b.Free, a.Total-a.Free) })
+	sortBy(s.Caches, p.Max.Cache, func(a, b *sample.Cache) int { return cmp.Compare(b.Local+b.Total, a.Local+a.Total) })
 	sortBy(s.NodeCPU, p.Max.Node, func(a, b *sample.NodeCPU) int { return cmp.Compare(a.Idle+a.Wait, b.Idle+b.Wait) })
 }
 
@@ -181,6 +182,7 @@ func (p *Printer) upper(in *Input) (*line, *overview) {
 	x := &line{
 		p: p, s: in.System, b: make([]byte, 0, 32), seconds: in.Seconds, average: p.Average,
 		procs: len(in.Procs), running: in.Running, sleeping: in.Sleeping, diskSleep: in.DiskSleep, zombies: in.Zombies,
+		idle:   in.Idle,
 		exited: in.Exited, overflow: in.Overflow,
 	}
 	for _, t := range in.Active {
@@ -275,6 +277,10 @@ func (p *Printer) accumulate(to, t *sample.Task) {
 	to.PID++
 	to.Threads += t.Threads
 	to.User, to.Sys = to.User+t.User, to.Sys+t.Sys
+	if p.Seven {
+		to.Switches, to.Preemptions = to.Switches+t.Switches, to.Preemptions+t.Preemptions
+		to.RunDelay, to.BlockDelay = to.RunDelay+t.RunDelay, to.BlockDelay+t.BlockDelay
+	}
 	to.ReadIO += t.ReadSectors
 	to.WriteIO += t.Written()
 	to.ReadSectors, to.WriteSectors = to.ReadIO, to.WriteIO
@@ -296,9 +302,11 @@ func (p *Printer) accumulate(to, t *sample.Task) {
 	if t.State == 'E' {
 		return
 	}
-	if t.Proportional == -1 || to.Proportional == -1 {
+	switch {
+	case p.Seven && t.Proportional == -1: // it is left out
+	case t.Proportional == -1 || to.Proportional == -1:
 		to.Proportional = -1
-	} else {
+	default:
 		to.Proportional += t.Proportional
 	}
 	to.Virtual, to.Resident, to.Libraries = to.Virtual+t.Virtual, to.Resident+t.Resident, to.Libraries+t.Libraries
@@ -371,7 +379,7 @@ func (p *Printer) heads(page, pages int, order byte) byte {
 		case Own:
 			p.listed[Own] = p.OwnRow
 		default:
-			p.listed[p.List], _ = cells(lists[p.List], "")
+			p.listed[p.List], _ = cells(p.columnsOf(p.List), "")
 		}
 	}
 	p.head(p.listed[p.List], page, pages, order, p.Order == Auto)

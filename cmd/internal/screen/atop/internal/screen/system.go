@@ -61,6 +61,7 @@ func (p *Printer) system(x *line, order byte) *overview {
 	o.graphics()
 	o.memory()
 	o.nodes()
+	o.caches()
 	o.paging()
 	x.ms = x.total / max(int64(len(x.s.CPUs)), 1)
 	o.disks(x.s.Volumes, "LVM", p.Max.Volume, p.Select.Volumes)
@@ -156,6 +157,18 @@ func (o *overview) nodes() {
 		o.index, o.perCPU = i, orOne(divide(all, int64(len(s.CPUs)/len(s.NodeCPU))))
 		o.show(nucLine, "NUC", badness)
 		shown++
+	}
+}
+
+// caches prints the last level caches.
+func (o *overview) caches() {
+	shown := 0
+	for i := 0; i < len(o.s.Caches) && shown < o.p.Max.Cache; i++ {
+		if c := &o.s.Caches[i]; c.Local != 0 || c.Total != 0 || o.p.Fixed {
+			o.index = i
+			o.show(llcLine, "LLC", 0)
+			shown++
+		}
 	}
 }
 
