@@ -69,9 +69,9 @@ func (p *Printer) taskCPU(in *Input) {
 		p.counts(int64(p.Host.Hertz), t.User, t.Sys)
 		p.numbers(t.Nice, t.Prio, t.RTPrio, t.Policy, t.Processor, 0, t.TGID)
 		p.yes(t.IsProcess)
-		p.b = strconv.AppendUint(append(p.b, ' '), uint64(int64(t.RunDelay)), 10)
+		p.b = strconv.AppendUint(append(p.b, ' '), uint64(t.RunDelay), 10)
 		p.name(t.WaitChannel)
-		p.b = strconv.AppendUint(append(p.b, ' '), uint64(int64(t.BlockDelay)), 10)
+		p.b = strconv.AppendUint(append(p.b, ' '), uint64(t.BlockDelay), 10)
 		if t.State == 'E' && in.CGroups {
 			p.numbers(0, 0)
 		} else {

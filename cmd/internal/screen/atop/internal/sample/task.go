@@ -23,7 +23,7 @@ type Task struct {
 
 	User, Sys                             Count // milliseconds
 	Nice, Prio, RTPrio, Policy, Processor int32
-	RunDelay, BlockDelay                  int32
+	RunDelay, BlockDelay                  Count // nanoseconds, hundredths of a second
 	WaitChannel                           string
 	Switches, Preemptions                 Count // of PCP 7
 
@@ -105,8 +105,6 @@ var taskNumbers = []taskNumber{
 	{"psinfo.processor", func(t *Task) *int32 { return &t.Processor }},
 	{"psinfo.rt_priority", func(t *Task) *int32 { return &t.RTPrio }},
 	{"psinfo.policy", func(t *Task) *int32 { return &t.Policy }},
-	{"schedstat.run_delay", func(t *Task) *int32 { return &t.RunDelay }},
-	{"psinfo.delayacct_blkio_time", func(t *Task) *int32 { return &t.BlockDelay }},
 	{"psinfo.threads", func(t *Task) *int32 { return &t.Threads }},
 	{"psinfo.tgid", func(t *Task) *int32 { return &t.TGID }},
 	{"namespaces.envid", func(t *Task) *int32 { return &t.EnvID }},

@@ -208,8 +208,7 @@ func (s *Sampler) growth(dev, cur, pre *Task, used Count) {
 	if dev.User > used {
 		dev.User = 1
 	}
-	dev.RunDelay = int32(since(Count(cur.RunDelay), Count(pre.RunDelay)))
-	dev.BlockDelay = int32(since(Count(cur.BlockDelay), Count(pre.BlockDelay)))
+	dev.RunDelay, dev.BlockDelay = since(cur.RunDelay, pre.RunDelay), since(cur.BlockDelay, pre.BlockDelay)
 	dev.ReadIO, dev.WriteIO = since(cur.ReadIO, pre.ReadIO), since(cur.WriteIO, pre.WriteIO)
 	dev.VirtualGrowth, dev.ResidentGrowth = cur.Virtual-pre.Virtual, cur.Resident-pre.Resident
 	if cur.GPU.State != 0 {

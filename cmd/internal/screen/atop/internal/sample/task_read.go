@@ -23,6 +23,7 @@ type taskPlan struct {
 	rows                      []taskCount
 	counts, numbers, net      []metric // counts of rows
 	name, state, started      metric
+	runDelay, blockDelay      metric
 	container, cgroup         metric
 	proportional, waitChannel metric
 	userNames, groupNames     [4]metric // real, effective, saved, of files
@@ -34,6 +35,7 @@ func newTaskPlan(r *reader, prefix string, seven bool) *taskPlan {
 	at := func(name string) metric { return r.metric(prefix + "." + name) }
 	p := &taskPlan{
 		name: at("psinfo.cmd"), state: at("psinfo.sname"), started: at("psinfo.start_time"),
+		runDelay: at("schedstat.run_delay"), blockDelay: at("psinfo.delayacct_blkio_time"),
 		container: at("id.container"), cgroup: at("psinfo.cgroups"),
 		proportional: at("smaps.pss"), waitChannel: at("psinfo.wchan_s"),
 	}
@@ -122,6 +124,7 @@ func (s *Sampler) readTask(t *Task, in pcp.Instance, hint int) {
 	for i := range taskNumbers {
 		*taskNumbers[i].field(t) = r.integer(p.numbers[i], pid, hint)
 	}
+	t.RunDelay, t.BlockDelay = Count(r.integer(p.runDelay, pid, hint)), Count(r.integer(p.blockDelay, pid, hint))
 	t.Started = int64(r.integer(p.started, pid, hint))
 	t.Proportional = -1
 	if s.Proportional {

@@ -35,8 +35,8 @@ var columns = sync.OnceValue(func() []column {
 		}},
 		{name: "SYSCPU", head: "SYSCPU", width: 6, active: func(x *row) { x.b = figure.CPU(x.b, x.t.Sys) }},
 		{name: "USRCPU", head: "USRCPU", width: 6, active: func(x *row) { x.b = figure.CPU(x.b, x.t.User) }},
-		{name: "RDELAY", head: "RDELAY", width: 6, active: func(x *row) { x.b = figure.CPU(x.b, int64(x.t.RunDelay)/1000000) }, exited: always("     -")},
-		{name: "BDELAY", head: "BDELAY", width: 6, active: func(x *row) { x.b = figure.CPU(x.b, int64(x.t.BlockDelay)*1000) }, exited: always("     -")},
+		{name: "RDELAY", head: "RDELAY", width: 6, active: func(x *row) { x.b = figure.CPU(x.b, x.t.RunDelay/1000000) }, exited: always("     -")},
+		{name: "BDELAY", head: "BDELAY", width: 6, active: func(x *row) { x.b = figure.CPU(x.b, x.t.BlockDelay*1000) }, exited: always("     -")},
 		events("NVCSW", " NVCSW", 6, func(t *sample.Task) sample.Count { return t.Switches }, "     -"),
 		events("NIVCSW", "NIVCSW", 6, func(t *sample.Task) sample.Count { return t.Preemptions }, "     -"),
 		{name: "WCHAN", head: "WCHAN          ", width: 15, active: func(x *row) {

@@ -28,3 +28,22 @@ func TestThreadsOfSelection(t *testing.T) {
 		}
 	}
 }
+
+// TestDelays sums the delays of processes in containers, which are more than 32 bits hold together.
+func TestDelays(t *testing.T) {
+	delayed := &sample.Task{RunDelay: 1<<31 - 1, BlockDelay: 1<<31 - 1, Switches: 2, Preemptions: 3}
+	for _, seven := range []bool{false, true} {
+		p := &Printer{Settings: NewSettings(seven), s: &sample.Sampler{}}
+		var sum sample.Task
+		for range 2 {
+			p.accumulate(&sum, delayed)
+		}
+		want := sample.Task{PID: 2}
+		if seven {
+			want.RunDelay, want.BlockDelay, want.Switches, want.Preemptions = 1<<32-2, 1<<32-2, 4, 6
+		}
+		if sum != want {
+			t.Errorf("PCP 7 %v: %+v, want %+v", seven, sum, want)
+		}
+	}
+}
