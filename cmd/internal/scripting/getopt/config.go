@@ -234,7 +234,7 @@ func (r *reader) standard(name string) error {
 }
 
 // usage is the usage message.
-func (s *script) usage(name string) string {
+func (s *script) usage(name string, seven bool) string {
 	var b strings.Builder
 	synopsis := s.synopsis
 	if synopsis == "" {
@@ -242,6 +242,9 @@ func (s *script) usage(name string) string {
 	}
 	fmt.Fprintf(&b, "Usage: %s %s\n", name, synopsis)
 	for _, e := range s.entries {
+		if seven && e.Help == cli.OptArchive.Help {
+			e.Help = "metrics source is a PCP archive"
+		}
 		arg := e.Arg
 		if arg == noName {
 			arg = ""

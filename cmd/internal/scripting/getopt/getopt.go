@@ -90,17 +90,21 @@ func run(_ context.Context, env *cli.Env) int {
 		progname = name
 	}
 	if usage {
-		env.Printf("%s", r.usage(progname))
+		env.Printf("%s", r.usage(progname, env.Seven()))
 		env.Flush()
 		return 1
 	}
-	parse(env.Stdout, &r.script, o.Args)
+	for _, problem := range parse(env.Stdout, &r.script, o.Args) {
+		if env.Seven() {
+			fmt.Fprintf(env.Stderr, "%s: %s\n", progname, problem)
+		}
+	}
 	return 0
 }
 
 // parse prints args in the form for the script. After a mistake it prints -?,
-// for which the script must print its usage message.
-func parse(w io.Writer, s *script, args []string) {
+// for which the script must print its usage message. It returns the mistakes.
+func parse(w io.Writer, s *script, args []string) (problems []string) {
 	opts, name := s.options()
 	p := getopt.New(opts, args)
 	p.POSIX = true
@@ -109,6 +113,7 @@ func parse(w io.Writer, s *script, args []string) {
 	for opt, arg := range p.All() {
 		switch {
 		case opt == nil:
+			problems = append(problems, p.Problem())
 			words = append(words, "-?")
 		case opt.Arg != "":
 			words = append(words, name(opt), quote(arg))
@@ -123,6 +128,7 @@ func parse(w io.Writer, s *script, args []string) {
 		}
 	}
 	fmt.Fprintln(w, strings.Join(words, " "))
+	return problems
 }
 
 // quote returns s so that a shell takes it as one word.

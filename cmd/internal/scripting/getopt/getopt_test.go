@@ -16,11 +16,21 @@ import (
 )
 
 func ours(config string, args ...string) (out string, status int) {
+	return oursOf("", config, args...)
+}
+
+// oursOf runs the command as that of a version of PCP.
+func oursOf(compat, config string, args ...string) (out string, status int) {
 	var b bytes.Buffer
 	status = Command.Run(context.Background(), &cli.Env{
 		Name: "pmgetopt", Args: args, Command: Command,
 		Stdin: strings.NewReader(config), Stdout: &b, Stderr: &b,
-		Getenv: func(string) string { return "" },
+		Getenv: func(name string) string {
+			if name == "PCP_COMPAT" {
+				return compat
+			}
+			return ""
+		},
 	})
 	return b.String(), status
 }
@@ -39,6 +49,19 @@ func TestParse(t *testing.T) {
 	f("Usage: prog [options] node\n\nOptions:\n  -h HOST, --host=HOST  metrics source is PMCD on host\n"+
 		"  -d, --delay           pause\n  -i INST, --insts=INST which\n  --width=N             wide\n", 1, "-u", "-p", "prog")
 	f("pmgetopt: cannot open /no/such for reading configuration\n", 1, "-c", "/no/such")
+}
+
+// TestSeven has the messages and texts of PCP 7.
+func TestSeven(t *testing.T) {
+	const config = "  --archive\n"
+	f := func(want string, status int, args ...string) {
+		t.Helper()
+		if got, s := oursOf("7", config, args...); got != want || s != status {
+			t.Errorf("%q: %q, status %d, want %q, %d", args, got, s, want, status)
+		}
+	}
+	f("-? -- 'a'\nprog: invalid option -- 'x'\n", 0, "-p", "prog", "--", "-x", "a")
+	f("Usage: prog [options]\n  -a FILE, --archive=FILE\n                        metrics source is a PCP archive\n", 1, "-u", "-p", "prog")
 }
 
 func TestHostile(t *testing.T) {
