@@ -68,7 +68,7 @@ func (r *reporter) batch(ctx context.Context, names []string) {
 			}
 			continue
 		}
-		if descErr != nil && descErr[i] != nil {
+		if descErr != nil && descErr[i] != nil && !r.fetchError(metrics, i) {
 			r.printf("%s: pmLookupDesc: %s\n", m.name, cli.ErrText(descErr[i]))
 			continue
 		}
@@ -77,6 +77,12 @@ func (r *reporter) batch(ctx context.Context, names []string) {
 			r.flush()
 		}
 	}
+}
+
+// fetchError reports whether the error of a fetch is reported and not that of the descriptor: in PCP 7, of metrics that are
+// requested together.
+func (r *reporter) fetchError(metrics []metric, i int) bool {
+	return r.seven && len(metrics) > 1 && (r.want.value && !r.want.desc || r.want.verify) && metrics[i].vs.Err != 0
 }
 
 // lookup finds the PMIDs of names, and prints which it cannot find.
@@ -222,7 +228,7 @@ func (r *reporter) metric(ctx context.Context, m *metric) {
 
 // verify prints the mistakes in a metric.
 func (r *reporter) verify(m *metric) {
-	if r.want.checked {
+	if r.want.checked && m.desc != (pcp.Desc{}) {
 		if r.domains == nil {
 			r.domains = desccheck.Known(r.env.Config().Get("PCP_VAR_DIR"))
 		}
