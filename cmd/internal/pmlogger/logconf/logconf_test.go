@@ -296,8 +296,6 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// The time for descriptions of very many lines and configurations with very many groups does not grow
-// quadratically.
 // TestAdd adds groups to others, whose tags and metrics win.
 func TestAdd(t *testing.T) {
 	file := func(metrics ...string) *fstest.MapFile {
@@ -323,6 +321,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// The time for descriptions of very many lines and configurations with very many groups does not grow
+// quadratically.
 func TestLargeFiles(t *testing.T) {
 	s, _ := load(t, Config{}, "g", head+strings.Repeat("ident\n", 170000)+"force include\n")
 	if got := len(s.Groups()[0].Ident); got != 169999 {
