@@ -63,10 +63,11 @@ type page struct {
 	archive string // as given; "" for a collector
 	host    string
 	values  values
+	seven   bool // as PCP 7
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	p := &page{env: env}
+	p := &page{env: env, seven: env.Seven()}
 	o := source.Parse(env, cli.ParseConfig{Archives: true, Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
 		switch opt.Short {
 		case 'D':
@@ -159,17 +160,37 @@ func (p *page) print() {
 	}
 	p.printf(" platform: %s\n", v.one["pmda.uname"])
 	p.printf(" hardware: %s\n", p.hardware())
-	p.printf(" timezone: %s\n", cmp.Or(v.one["pmcd.timezone"], v.zone, "Unknown"))
+	p.printf(" timezone: %s\n", p.timezone())
 	if services := v.one["pmcd.services"]; services != "" {
 		p.printf(" services: %s\n", services)
 	}
-	p.printf("     pmcd: %s,%s\n", p.version(), p.users())
-	if agents := p.agents(); agents != "" {
-		p.printf("     pmda: %s\n", agents)
+	if v.one["pmcd.version"] != "" || !p.seven {
+		p.printf("     pmcd: %s,%s\n", p.version(), p.users())
+		if agents := p.agents(); agents != "" {
+			p.printf("     pmda: %s\n", agents)
+		}
 	}
 	p.loggers()
 	p.received()
 	p.engines()
+}
+
+// timezone returns the time zone, with PCP 7 also its name.
+func (p *page) timezone() string {
+	v := &p.values
+	zone := cmp.Or(v.one["pmcd.timezone"], v.zone, "Unknown")
+	if name := strings.TrimPrefix(v.one["pmcd.zoneinfo"], ":"); p.seven && name != "" {
+		zone += " (" + name + ")"
+	}
+	return zone
+}
+
+// noPrimary is the archive or log of a primary process that does not run.
+func (p *page) noPrimary() string {
+	if p.seven {
+		return ""
+	}
+	return "0" // which C compares with the names of archives
 }
 
 // dump prints a list unchanged.
@@ -239,7 +260,7 @@ func (p *page) agents() string {
 		b.WriteByte(' ')
 	}
 	lines := cli.Fill(b.String(), Width)
-	if p.env.Seven() {
+	if p.seven {
 		lines = cli.FillGoal(b.String(), width7, width7)
 	}
 	return strings.Join(lines, "\n"+indent)
@@ -251,7 +272,7 @@ func (p *page) loggers() {
 	if processes(rows) == 0 {
 		return
 	}
-	primary := "0"
+	primary := p.noPrimary()
 	for _, r := range rows {
 		if r.inst == "0" {
 			primary = r.fields[1]
@@ -261,7 +282,7 @@ func (p *page) loggers() {
 	for _, r := range rows {
 		switch {
 		case r.inst == "0":
-		case r.fields[1] == primary:
+		case r.fields[1] == primary && primary != "":
 			if !slices.ContainsFunc(lines, func(s string) bool { return strings.HasPrefix(s, "primary logger: ") }) {
 				lines = append(lines, "primary logger: "+r.fields[1])
 			}
@@ -279,7 +300,7 @@ func (p *page) received() {
 	for _, e := range p.values.lists[receivedPaths] {
 		lines = append(lines, firstWord(e.value))
 	}
-	if len(lines) == 0 || !p.env.Seven() {
+	if len(lines) == 0 || !p.seven {
 		return
 	}
 	slices.Sort(lines)
@@ -313,13 +334,13 @@ func (p *page) engines() {
 	} else {
 		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(number(a.inst), number(b.inst)) })
 	}
-	primary := "0"
+	primary := p.noPrimary()
 	first, others := []string(nil), []string(nil)
 	for _, r := range rows {
 		switch {
 		case r.inst == "0":
 			primary = r.fields[1]
-		case r.fields[1] == primary:
+		case r.fields[1] == primary && primary != "":
 			first = append(first, p.engine("primary engine", r)...)
 		}
 	}

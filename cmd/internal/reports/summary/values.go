@@ -13,7 +13,7 @@ import (
 
 // singles are the metrics with one value.
 var singles = []string{
-	"pmcd.numagents", "pmcd.numclients", "pmcd.version", "pmcd.build", "pmcd.timezone", "pmcd.hostname", "pmcd.services",
+	"pmcd.numagents", "pmcd.numclients", "pmcd.version", "pmcd.build", "pmcd.timezone", "pmcd.zoneinfo", "pmcd.hostname", "pmcd.services",
 	"hinv.ncpu", "hinv.ndisk", "hinv.nnode", "hinv.nrouter", "hinv.nxbow", "hinv.ncell", "hinv.physmem", "pmda.uname",
 }
 
