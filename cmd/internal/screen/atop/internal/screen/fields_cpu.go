@@ -121,7 +121,7 @@ var cpiFields = sync.OnceValue(func() []field {
 		onlyIf(field{name: "CPUICYCLE", put: func(x *line) {
 			x.cycles(figure.Count(float64(x.cpu().Cycles/1000000) / x.seconds))
 		}}, hasCycles),
-		since7(onlyIf(field{name: "CPUIFREQ", put: func(x *line) { // C shows the scale here too, and what it showed before
+		since7(onlyIf(field{name: "CPUIFREQ", put: func(x *line) { // C shows the scale here too, or the text before
 			x.oldScale(x.cpu(), &x.p.lastFreqOne)
 		}}, func(s *sample.System) bool {
 			freq, _ := meanFrequency(s)
