@@ -109,6 +109,7 @@ var endpoints = []endpoint{
 			{name: "name", text: "the same, if there are no names; it is an error if one is unknown"},
 			{name: "pmids", text: "numbers of metrics, as 60.0.32, if there are no names"},
 			{name: "pmid", text: "the same, if there are no pmids; it is an error if one is unknown"},
+			{name: "top", text: "of each metric only so many instances, those with the largest values, up to 1000; others is the number of the rest"},
 		},
 		lacks: func(p rest.Params, _ bool) string { return lacksAll(p, "names", "name", "pmids", "pmid") },
 	},

@@ -1,6 +1,7 @@
 package webapi
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -20,6 +21,7 @@ type plan struct {
 	metrics []*metric // nil for missing metrics
 	ids     []pcp.PMID
 	own     bool // some are event records, which need the context's own connection
+	top     int  // instances of a metric, those with the largest values; 0 for all
 
 	mu   sync.Mutex
 	next *flight // not yet started; new requests join it
@@ -46,9 +48,17 @@ func fetchCommand(ctx context.Context, r *request) error {
 	} else {
 		kind, list, one = "i", r.params.Value("pmid"), true
 	}
+	top := 0
+	if text, ok := r.params.Get("top"); ok {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > MaxTop {
+			return fail("top: want a number from 1 to " + strconv.Itoa(MaxTop))
+		}
+		top = n
+	}
 	v := r.wc.view
 	key := kind + list
-	p, err := r.plan(ctx, v, key)
+	p, err := r.plan(ctx, v, key, top)
 	if err != nil {
 		return err
 	}
@@ -60,7 +70,7 @@ func fetchCommand(ctx context.Context, r *request) error {
 			return err
 		}
 		v = r.wc.view
-		if p, err = r.plan(ctx, v, key); err != nil {
+		if p, err = r.plan(ctx, v, key, top); err != nil {
 			return err
 		}
 	}
@@ -91,8 +101,13 @@ func fetchCommand(ctx context.Context, r *request) error {
 
 // plan returns the plan of a fetch. Its key is the parameter after a letter that
 // distinguishes names from numbers.
-func (r *request) plan(ctx context.Context, v *view, key string) (*plan, error) {
+func (r *request) plan(ctx context.Context, v *view, key string, top int) (*plan, error) {
 	now := time.Now()
+	list := key[1:]
+	byName := key[0] == 'n'
+	if top > 0 {
+		key = strconv.Itoa(top) + key
+	}
 	if v.fresh(now) {
 		k := v.knows()
 		k.mu.RLock()
@@ -110,10 +125,10 @@ func (r *request) plan(ctx context.Context, v *view, key string) (*plan, error) 
 		if p != nil {
 			return nil
 		}
-		list := split(key[1:])
-		made := &plan{}
+		list := split(list)
+		made := &plan{top: top}
 		var err error
-		if key[0] == 'n' {
+		if byName {
 			made.metrics, err = k.byNames(ctx, l, list)
 		} else {
 			ids := make([]pcp.PMID, len(list))
@@ -237,17 +252,51 @@ func (p *plan) append(b []byte, res *pcp.Result, old bool) []byte {
 		if old {
 			heads = m.old
 		}
+		vs, others := &res.Sets[i], 0
+		if p.top > 0 {
+			vs, others = m.largest(vs, p.top)
+		}
 		for _, head := range heads {
 			if !first {
 				b = append(b, ',')
 			}
 			first = false
 			b = append(b, head...)
-			b = m.appendValues(b, &res.Sets[i], old)
-			b = append(b, "]}"...)
+			b = m.appendValues(b, vs, old)
+			b = append(b, ']')
+			if others > 0 {
+				b = strconv.AppendInt(append(b, `,"others":`...), int64(others), 10)
+			}
+			b = append(b, '}')
 		}
 	}
 	return append(b, "]}\r\n"...)
+}
+
+// largest returns the values of the instances with the largest ones, and the number of the others. All of them are returned if they are not numbers.
+func (m *metric) largest(vs *pcp.ValueSet, top int) (*pcp.ValueSet, int) {
+	if m.desc.InDom == pcp.InDomNull || !m.numeric() || len(vs.Values) <= top {
+		return vs, 0
+	}
+	scores := make([]score, 0, len(vs.Values))
+	for i := range vs.Values {
+		if x, ok := vs.Values[i].As(m.desc.Type).Float64(); ok && x == x {
+			scores = append(scores, score{vs.Values[i].Inst, x})
+		}
+	}
+	slices.SortFunc(scores, func(a, b score) int { return cmp.Or(cmp.Compare(b.x, a.x), cmp.Compare(a.inst, b.inst)) })
+	chosen := make(map[int32]bool, top)
+	for _, s := range scores[:min(top, len(scores))] {
+		chosen[s.inst] = true
+	}
+	some := *vs
+	some.Values = nil
+	for _, v := range vs.Values {
+		if chosen[v.Inst] {
+			some.Values = append(some.Values, v)
+		}
+	}
+	return &some, len(vs.Values) - len(some.Values)
 }
 
 // appendHead appends the text before the values of a metric.

@@ -92,6 +92,7 @@ type listener struct {
 	keep        time.Duration
 	key         string // of all these
 	only        instance
+	changes     bool // it is sent the changes since its last event
 	interval    time.Duration
 	out         chan []byte
 	gone        chan struct{} // closed when the hub has dropped it
@@ -101,7 +102,9 @@ type listener struct {
 	rareDue time.Time
 	seen    map[pcp.InDom]int // length of the rosters at the last sample of rare metrics
 	sent    map[pcp.InDom]sent
-	named   map[pcp.InDom]map[int32]string // of the instances that were sent, if there are largest ones
+	// The samples of its last event, and of its last one with rare metrics, if it is sent changes.
+	last, lastRare *fetched
+	named          map[pcp.InDom]map[int32]string // of the instances that were sent, if there are largest ones
 }
 
 type sent struct{ epoch, n int }
@@ -302,7 +305,7 @@ func (b *hub) sample(key string, list []order) {
 	if key == "" && took > slowFetch {
 		b.apart = now.Add(slowFor)
 	}
-	shared := map[string][]byte{} // messages without names of instances
+	shared := map[sharedKey]message{} // messages without names of instances
 	for i := range list {
 		o := &list[i]
 		if b.share > 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // message returns the event for a listener. Listeners of the same metrics share it, unless they lack names of instances.
-func (b *hub) message(f *fetched, o *order, shared map[string][]byte) []byte {
+func (b *hub) message(f *fetched, o *order, shared map[sharedKey]message) []byte {
 	names := o.names()
 	var lacking []byte
 	if o.named != nil {
@@ -17,10 +17,28 @@ func (b *hub) message(f *fetched, o *order, shared map[string][]byte) []byte {
 	} else {
 		lacking = b.lacking(f, o, names)
 	}
-	key := strconv.FormatBool(o.rare) + o.key
-	if m := shared[key]; m != nil && lacking == nil {
-		return m
+	key := shareOf(o)
+	m, ok := shared[key]
+	if !ok || lacking != nil {
+		m = o.compose(f, names, lacking)
+		if lacking == nil {
+			shared[key] = m
+		}
 	}
+	if o.changes {
+		o.sends(f, m.whole)
+	}
+	return m.data
+}
+
+// A message is an event for listeners.
+type message struct {
+	data  []byte
+	whole bool // it has values, not changes
+}
+
+// compose makes the event for a listener, with the names of instances that it lacks.
+func (o *order) compose(f *fetched, names []string, lacking []byte) message {
 	m := append(make([]byte, 0, 1024), `data: {"timestamp":`...)
 	m = append(m, f.time...)
 	if lacking != nil {
@@ -28,38 +46,46 @@ func (b *hub) message(f *fetched, o *order, shared map[string][]byte) []byte {
 		m = append(m, lacking...)
 		m = append(m, '}')
 	}
-	m = append(m, `,"values":`...)
-	m = appendMembers(m, append(slices.Clip(names), o.largest...), func(m []byte, name string) []byte {
-		if c := f.choices[o.key][name]; c != nil {
-			return append(m, c.values...)
+	changes := false
+	if o.changes {
+		m, changes = o.appendChanges(m, f)
+	}
+	if !changes {
+		if o.changes {
+			m = o.appendOrder(m)
 		}
-		return append(m, f.values[name]...)
-	})
+		m = append(m, `,"values":`...)
+		m = appendMembers(m, append(slices.Clip(names), o.largest...), func(m []byte, name string) []byte { return append(m, o.valuesOf(f, name)...) })
+	}
 	if len(o.largest) > 0 {
-		m = append(m, `,"others":`...)
-		m = appendMembers(m, o.largest, func(m []byte, name string) []byte {
-			c := f.choices[o.key][name]
-			if c == nil || c.rest == 0 {
-				return m
-			}
-			m = strconv.AppendInt(append(m, '['), int64(c.rest), 10)
-			m = appendValue(append(m, ','), pcp.DoubleValue(c.sum))
-			return append(m, ']')
-		})
-		m = append(append(m, `,"since":`...), f.before[o.key]...)
-		m = append(m, `,"before":`...)
-		m = appendMembers(m, o.largest, func(m []byte, name string) []byte {
-			if c := f.choices[o.key][name]; c != nil {
-				m = append(m, c.before...)
-			}
+		m = o.appendLargest(m, f)
+	}
+	return message{append(m, "}\n\n"...), !changes}
+}
+
+// appendLargest appends the sums of the other instances and the values before, of metrics of which the largest instances are sent.
+func (o *order) appendLargest(m []byte, f *fetched) []byte {
+	m = append(m, `,"others":`...)
+	m = appendMembers(m, o.largest, func(m []byte, name string) []byte {
+		c := f.choices[o.key][name]
+		if c == nil || c.rest == 0 {
 			return m
-		})
+		}
+		m = strconv.AppendInt(append(m, '['), int64(c.rest), 10)
+		m = appendValue(append(m, ','), pcp.DoubleValue(c.sum))
+		return append(m, ']')
+	})
+	before := appendMembers(nil, o.largest, func(m []byte, name string) []byte {
+		if c := f.choices[o.key][name]; c != nil {
+			m = append(m, c.before...)
+		}
+		return m
+	})
+	if o.changes && len(before) <= len("{}") {
+		return m
 	}
-	m = append(m, "}\n\n"...)
-	if lacking == nil {
-		shared[key] = m
-	}
-	return m
+	m = append(append(m, `,"since":`...), f.before[o.key]...)
+	return append(append(m, `,"before":`...), before...)
 }
 
 // see notes the instances of a domain whose rare metrics are sent.

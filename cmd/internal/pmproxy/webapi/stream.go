@@ -27,6 +27,7 @@ var streamParams = []param{
 	{name: "instance", text: "the number of an instance, of which alone values are sent"},
 	{name: "rare", text: "metrics that rarely change: each is sent every ten seconds, and when there are new instances"},
 	{name: "interval", text: "seconds between samples, a multiple of 0.25; 1 by default"},
+	{name: "changes", text: "true makes events short: after the first one, an event has the changes since the one before"},
 	{name: "share", text: "the pause after a fetch is at least this many times as long as the fetch took, up to ten seconds"},
 }
 
@@ -60,6 +61,11 @@ func parseStream(p rest.Params) (l *listener, share int, err error) {
 	if text, ok := p.Get("share"); ok {
 		if share, err = strconv.Atoi(text); err != nil || share < 0 || share > maxShare {
 			return nil, 0, fail("share: want a number up to " + strconv.Itoa(maxShare))
+		}
+	}
+	if text, ok := p.Get("changes"); ok {
+		if l.changes, err = strconv.ParseBool(text); err != nil {
+			return nil, 0, fail("changes: want true or false")
 		}
 	}
 	if err := l.parseTop(p); err != nil {

@@ -257,6 +257,7 @@ func TestStreamEnds(t *testing.T) {
 	f(trusted, "names="+strings.Join(many, ","), 400, "more than 1000")
 	f(trusted, "names=a&interval=nan", 400, "interval")
 	f(trusted, "names=a&share=-1", 400, "share")
+	f(trusted, "names=a&changes=some", 400, "changes: want true or false")
 	f(trusted, "names=a&top=5", 400, "top: want metrics in largest")
 	f(trusted, "largest=a&top=1001", 400, "top: want a number from 1 to 1000")
 	f(trusted, "largest=a&keep=-1", 400, "keep")
@@ -351,7 +352,7 @@ func TestStreamClosing(t *testing.T) {
 
 // FuzzStream checks the limits of parameters that are accepted.
 func FuzzStream(f *testing.F) {
-	for _, s := range []string{"names=a,b&rare=b,c&interval=1.1&share=20", "names=,,&interval=1e-9", "rare=a&interval=86400&share=100", "names=%00&interval=Inf", "largest=a,b&names=b&top=7&keep=1e3", "names=a&instance=4294967295"} {
+	for _, s := range []string{"names=a,b&rare=b,c&interval=1.1&share=20", "names=,,&interval=1e-9", "rare=a&interval=86400&share=100", "names=%00&interval=Inf", "largest=a,b&names=b&top=7&keep=1e3", "names=a&instance=4294967295", "names=a&changes=true"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, query string) {

@@ -21,7 +21,8 @@ const (
 	longestKeep = time.Hour
 )
 
-// A ranking chooses the largest instances of metrics, for all listeners that want the same ones. An instance is sent
+// A ranking chooses the largest instances of metrics, for all listeners that want the same ones. An instance that is chosen for one metric
+// is sent of all metrics with the same domain, so that the rows of a table are complete. An instance is sent
 // for some time after it was among the largest, so that lines in a chart have no holes.
 type ranking struct {
 	top  int
@@ -37,6 +38,7 @@ type ranked struct {
 	last   map[int32]pcp.Value // the sample before, of counters
 	next   map[int32]pcp.Value // an empty map
 	chosen map[int32]time.Time // when an instance was among the largest
+	sent   map[int32]bool      // with the sample before
 	scores []score
 }
 
@@ -61,6 +63,7 @@ func (r *ranking) rank(names []string, find func(name string) (*metric, *pcp.Val
 	defer r.mu.Unlock()
 	seconds := at.Sub(r.at)
 	choices := make(map[string]*choice, len(names))
+	together := map[pcp.InDom]map[int32]bool{}
 	for _, name := range names {
 		if m, vs := find(name); m != nil {
 			s := r.metrics[name]
@@ -68,7 +71,18 @@ func (r *ranking) rank(names []string, find func(name string) (*metric, *pcp.Val
 				s = &ranked{last: map[int32]pcp.Value{}, next: map[int32]pcp.Value{}, chosen: map[int32]time.Time{}}
 				r.metrics[name] = s
 			}
-			choices[name] = s.choose(m, vs, r.top, r.keep, at.Time(), seconds)
+			s.choose(m, vs, r.top, r.keep, at.Time(), seconds)
+			if together[m.desc.InDom] == nil {
+				together[m.desc.InDom] = map[int32]bool{}
+			}
+			for inst := range s.chosen {
+				together[m.desc.InDom][inst] = true
+			}
+		}
+	}
+	for _, name := range names {
+		if m, vs := find(name); m != nil {
+			choices[name] = r.metrics[name].collect(m, vs, together[m.desc.InDom])
 		}
 	}
 	before := appendTime(nil, r.at)
@@ -77,35 +91,34 @@ func (r *ranking) rank(names []string, find func(name string) (*metric, *pcp.Val
 }
 
 // choose chooses the instances of a metric.
-func (s *ranked) choose(m *metric, vs *pcp.ValueSet, top int, keep time.Duration, now time.Time, seconds float64) *choice {
+func (s *ranked) choose(m *metric, vs *pcp.ValueSet, top int, keep time.Duration, now time.Time, seconds float64) {
 	s.score(m, vs, seconds)
 	slices.SortFunc(s.scores, func(a, b score) int { return cmp.Or(cmp.Compare(b.x, a.x), cmp.Compare(a.inst, b.inst)) })
-	fresh := map[int32]bool{}
-	mark := func(inst int32) {
-		if _, ok := s.chosen[inst]; !ok {
-			fresh[inst] = true
-		}
-		s.chosen[inst] = now
-	}
 	for _, v := range s.scores[:min(top, len(s.scores))] {
-		mark(v.inst)
+		s.chosen[v.inst] = now
 	}
 	if len(vs.Values) <= top {
 		for i := range vs.Values {
-			mark(vs.Values[i].Inst)
+			s.chosen[vs.Values[i].Inst] = now
 		}
 	}
 	s.forget(topReserve*top, now.Add(-keep))
+}
+
+// collect returns the values of the instances that were chosen, for this metric or for another one of its domain.
+func (s *ranked) collect(m *metric, vs *pcp.ValueSet, chosen map[int32]bool) *choice {
 	c := &choice{values: []byte{'['}, before: []byte{'['}}
+	sent := make(map[int32]bool, len(chosen))
 	for i := range vs.Values {
 		v := &vs.Values[i]
-		if _, ok := s.chosen[v.Inst]; !ok {
+		if !chosen[v.Inst] {
 			c.rest++
 			continue
 		}
+		sent[v.Inst] = true
 		c.insts = append(c.insts, v.Inst)
 		c.values = appendPair(c.values, v.Inst, v.As(m.desc.Type))
-		if last, ok := s.last[v.Inst]; ok && fresh[v.Inst] {
+		if last, ok := s.last[v.Inst]; ok && !s.sent[v.Inst] {
 			c.before = appendPair(c.before, v.Inst, last.As(m.desc.Type))
 		}
 	}
@@ -114,14 +127,14 @@ func (s *ranked) choose(m *metric, vs *pcp.ValueSet, top int, keep time.Duration
 		c.before = nil
 	}
 	for _, v := range s.scores {
-		if _, ok := s.chosen[v.inst]; !ok {
+		if !chosen[v.inst] {
 			c.sum += v.x
 		}
 	}
 	if len(s.scores) == 0 { // no rates are known yet, and no sum
 		c.rest = 0
 	}
-	s.last, s.next = s.next, s.last
+	s.last, s.next, s.sent = s.next, s.last, sent
 	clear(s.next)
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,26 @@ func TestStreamLargest(t *testing.T) {
 	if e, end := s.next(); end != "" || len(e.Instances) > 0 || len(e.Values) != 3 {
 		t.Errorf("the second sample has %v; %s", e, end)
 	}
+}
+
+// TestFetchTop fetches the two largest of nine instances, and the number of the others.
+func TestFetchTop(t *testing.T) {
+	c := startCollector(t)
+	h := serve(t, Config{Host: c.spec()})
+	f := func(query string, status int, want string) {
+		t.Helper()
+		if w := do(h, trusted, "GET", "/pmapi/fetch?"+query, ""); w.Code != status || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s, want %d with %s", query, w.Code, w.Body, status, want)
+		}
+	}
+	const two = `"instances":[{"instance":800,"value":800},{"instance":900,"value":900}],"others":7}`
+	f("names=sample.bin,sample.long.one&top=2", 200, two)
+	f("names=sample.bin,sample.long.one&top=2", 200, `"instances":[{"instance":null,"value":1}]}`)
+	f("names=sample.bin&top=9", 200, `{"instance":900,"value":900}]}]}`)
+	f("names=sample.bin", 200, `{"instance":100,"value":100}`)
+	f("name=sample.bin&top=2", 200, two)
+	f("names=sample.bin&top=0", 400, "top: want a number from 1 to 1000")
+	f("names=sample.bin&top=1001", 400, "top: want a number from 1 to 1000")
 }
 
 // TestStreamInstance sends one instance of each domain.
@@ -85,5 +106,34 @@ func TestRanking(t *testing.T) {
 	want("few", next(1, 1), []int32{0, 1}, 0, 0, fmt.Sprintf("[0,%d,1,%d]", totals[0]-1, totals[1]-1))
 	if len(r.metrics["x"].chosen) > topReserve*r.top {
 		t.Errorf("%d are chosen", len(r.metrics["x"].chosen))
+	}
+}
+
+// TestRankingTogether sends the largest instances of one metric with the values of another one of the same domain.
+func TestRankingTogether(t *testing.T) {
+	m := &metric{desc: pcp.Desc{Type: pcp.TypeU32, Sem: pcp.SemInstant, InDom: 1}}
+	other := &metric{desc: pcp.Desc{Type: pcp.TypeU32, Sem: pcp.SemInstant, InDom: 2}}
+	r := &ranking{top: 1, metrics: map[string]*ranked{}}
+	set := func(values ...uint32) *pcp.ValueSet {
+		var vs pcp.ValueSet
+		for i, v := range values {
+			vs.Values = append(vs.Values, pcp.Uint32Value(v).WithInst(int32(i)))
+		}
+		return &vs
+	}
+	a, b, c := set(1, 2, 3, 4), set(9, 8, 7, 6), set(5, 6, 7)
+	got, _ := r.rank([]string{"a", "b", "c"}, func(name string) (*metric, *pcp.ValueSet) {
+		switch name {
+		case "a":
+			return m, a
+		case "b":
+			return m, b
+		}
+		return other, c
+	}, pcp.Timestamp{Sec: 1000})
+	for name, want := range map[string]string{"a": "[0,1,3,4] 2 5", "b": "[0,9,3,6] 2 15", "c": "[2,7] 2 11"} {
+		if s := fmt.Sprint(string(got[name].values), got[name].rest, " ", got[name].sum); strings.Join(strings.Fields(s), "") != strings.ReplaceAll(want, " ", "") {
+			t.Errorf("%s: %s, want %s", name, s, want)
+		}
 	}
 }
