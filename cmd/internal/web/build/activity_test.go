@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // first is the first row of a table of the busiest.
@@ -142,6 +145,23 @@ func TestActivity(t *testing.T) {
 	p.until(drawn)
 	p.do(tile("Network in") + ".click()")
 	p.until("location.hash.includes('of=interface') && " + first)
+}
+
+// TestActivityFocus sorts the table while a row has the focus of the keyboard: it keeps it at its new place.
+func TestActivityFocus(t *testing.T) {
+	f := newFake(t)
+	p := open(t, f, "#/activity", 1280, 900)
+	p.until(first + ".querySelector('td').textContent === '5002'")
+	p.do(first + ".querySelector('a').focus()")
+	for _, c := range []struct{ column, first string }{{"Memory", "5004"}, {"CPU", "5002"}, {"User", "900"}, {"Memory", "5004"}} {
+		p.do(fmt.Sprintf("[...document.querySelectorAll('.activity .sort')].find((b) => b.textContent.startsWith(%q)).click()", c.column))
+		p.until(fmt.Sprintf("%s.querySelector('td').textContent === %q", first, c.first))
+		if s := eval[string](p, "document.activeElement.closest('tr')?.querySelector('td').textContent ?? document.activeElement.tagName"); s != "5002" {
+			t.Fatalf("by %s, the focus is at %s", c.column, s)
+		}
+	}
+	p.run(chromedp.KeyEvent(kb.Enter))
+	p.until("document.querySelector('.command')?.textContent.endsWith('spin.toml')")
 }
 
 // TestActivityThen shows past activity, which is read from archives.

@@ -133,6 +133,7 @@ func TestPanelsSaved(t *testing.T) {
 		// A page of its own: the browser allows each ten files.
 		p := open(t, f, linkOf(board), 1280, 1400)
 		p.until("document.querySelectorAll('.uplot').length === 3 && " + card("Log") + ".querySelector('tbody td.bad') && " + card("Table") + ".querySelector('tbody tr') && " + card("Value "+hostile) + ".querySelectorAll('dd').length === 4")
+		p.until(card("Log") + ".querySelector('.joint')") // the recorded samples are there
 		dir := p.downloads()
 		for _, as := range []string{"PNG", "SVG", "CSV", "JSON"} {
 			p.do(card(title) + ".querySelector('.menu').open = true")

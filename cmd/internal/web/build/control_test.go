@@ -457,6 +457,53 @@ func TestLost(t *testing.T) {
 	q.shot("never-past")
 }
 
+// TestChanged changes the host while the page is open: a metric ends, the clock is set, the archives are removed. The page reports each, and recovers when the host is as before.
+func TestChanged(t *testing.T) {
+	f := newFake(t)
+	p := open(t, f, "#/charts?chart=swap.used&chart=kernel.all.load", 1280, 900)
+	p.until("document.querySelectorAll('.uplot').length === 2 && /\\d/.test(" + card("swap.used") + ".querySelector('tbody td').textContent)")
+	lacks := func(names ...string) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.gone = map[string]bool{}
+		for _, n := range names {
+			f.gone[n] = true
+		}
+	}
+	if longtest.Enabled() { // it takes half a minute until a metric counts as ended
+		lacks("swap.used")
+		p.until(card("swap.used") + ".textContent.includes('The collector has no more values of swap.used.') && " + card("swap.used") + ".querySelector('tbody td').textContent === '–'")
+		lacks()
+		p.until("!" + card("swap.used") + ".textContent.includes('no more values') && /\\d/.test(" + card("swap.used") + ".querySelector('tbody td').textContent)")
+	}
+
+	when := func(ago time.Duration) {
+		t.Helper()
+		p.until(fmt.Sprintf("Math.abs(Date.now() - new Date(document.querySelector('.when').dateTime) - %d) < 30000", ago.Milliseconds()))
+	}
+	when(0)
+	f.clock.Store(-3600)
+	p.until("document.querySelector('.trouble')?.textContent.includes('The clock of fake.example.com was set back by 60 min. What was seen before is not drawn.')")
+	when(time.Hour)
+	p.until("/\\d/.test(" + card("swap.used") + ".querySelector('tbody td').textContent)")
+	f.clock.Store(0)
+	p.until("document.querySelector('.trouble')?.textContent.includes('was set forward by 60 min')")
+	when(0)
+
+	p.button("Back by a window")
+	p.until("!document.querySelector('.trouble') && document.querySelectorAll('.uplot').length === 2")
+	archives := func(none bool) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.noSeries = none
+	}
+	archives(true)
+	p.selects("Window", "21600")
+	p.until("document.querySelector('.trouble')?.textContent.startsWith('The archives cannot be read.')")
+	archives(false)
+	p.until("!document.querySelector('.trouble') && document.querySelectorAll('.uplot').length === 2")
+}
+
 // TestNoArchives checks that a server without series is not an error, and that the past shows a message.
 func TestNoArchives(t *testing.T) {
 	f := newFake(t)

@@ -43,8 +43,10 @@ type fake struct {
 	log       []string    // the requested paths
 	only      map[int]int // the process that a context has asked for alone
 	contexts  int
+	gone      map[string]bool // metrics that the collector has no more
 	began     float64
 	requests  atomic.Int64
+	clock     atomic.Int64 // seconds by which the clock was set
 
 	receivers, sent atomic.Int64 // open streams, and samples that they have sent
 }
@@ -242,8 +244,13 @@ func refuse(w http.ResponseWriter, message string) {
 
 func (f *fake) pick(list string) []fakeMetric {
 	names := strings.Split(list, ",")
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var out []fakeMetric
 	for _, m := range f.metrics {
+		if f.gone[m.name] {
+			continue
+		}
 		if list == "" || slices.Contains(names, m.name) {
 			out = append(out, m)
 		}
@@ -317,7 +324,7 @@ func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		only, single := f.only[context]
 		f.mu.Unlock()
-		now := float64(time.Now().UnixMicro()) / 1e6
+		now := float64(time.Now().UnixMicro())/1e6 + float64(f.clock.Load())
 		list := []any{}
 		for _, m := range f.pick(q.Get("names")) {
 			insts := []any{}
@@ -501,7 +508,10 @@ func (f *fake) series(w http.ResponseWriter, r *http.Request) {
 		f.real.ServeHTTP(w, r)
 		return
 	}
-	if f.noSeries {
+	f.mu.Lock()
+	none := f.noSeries
+	f.mu.Unlock()
+	if none {
 		http.NotFound(w, r)
 		return
 	}

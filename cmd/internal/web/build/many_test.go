@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
 )
@@ -94,7 +97,7 @@ func (c counter) Write(b []byte) (int, error) {
 func (c counter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // TestManyInstances draws a metric with 5,000 instances, of which the server sends the largest and the sum of the others. An instance that
-// becomes the largest is drawn. The test reports how fluid the page is: the time depends on the machine.
+// becomes the largest is drawn. In its long form, the test reports how fluid the page is.
 func TestManyInstances(t *testing.T) {
 	f := newFake(t)
 	var spike, bytes atomic.Int64
@@ -108,12 +111,47 @@ func TestManyInstances(t *testing.T) {
 	p.until("Math.abs(parseFloat(" + row + ".querySelectorAll('td')[1].textContent) / 2479 - 1) < 0.3 && " + row + ".className === 'off'")
 	p.until("document.querySelector('.chart').textContent.includes('4976 more lines are not drawn; “others” is their sum.')")
 	p.until("/^queue-\\d9\\d\\d$/.test(document.querySelector('.chart tbody th').textContent)")
-	// Rows change their places, which takes the focus from a button: keys are not typed here.
-	p.do(row + ".querySelector('button').click()")
-	p.until(row + ".className === ''")
+	// By the keyboard: rows change their places, and the focus stays on the row that has it.
+	focused := row + ".querySelector('button') === document.activeElement"
+	p.do(row + ".querySelector('button').focus()")
+	p.run(chromedp.KeyEvent(" "))
+	p.until(row + ".className === '' && " + focused)
 	p.shot("others")
-	p.do(row + ".querySelector('button').click()")
-	p.until(row + ".className === 'off'")
+	now := "document.querySelector('.when').textContent"
+	began, sent := time.Now(), bytes.Load()
+	for range 2 {
+		p.until(now + " !== " + quote(eval[string](p, now)))
+	}
+	// All of them would be 40,000 bytes or more in each sample.
+	if n, samples := bytes.Load()-sent, time.Since(began).Seconds()+2; float64(n) > 20000*samples {
+		t.Errorf("the server has sent %d bytes in %.0f samples", n, samples)
+	}
+	p.until(focused)
+	p.run(chromedp.KeyEvent(kb.Enter))
+	p.until(row + ".className === 'off' && " + focused)
+	p.run(chromedp.KeyEvent(kb.Tab))
+	p.until("document.activeElement.getAttribute('aria-label') === 'Lines of many.calls'")
+	if longtest.Enabled() {
+		p.fluid(&bytes)
+	}
+	// Its first large rate is drawn, since the server sends the value before it too.
+	spike.Store(time.Now().UnixMicro())
+	p.until(fmt.Sprintf("[...document.querySelectorAll('.chart tbody th')].some((e) => e.textContent === %q)", hostile))
+	p.selects("Lines of many.calls", "50")
+	p.until("document.querySelectorAll('.chart tbody tr').length === 51 && document.querySelector('.chart').textContent.includes('4950 more lines')")
+
+	// A sum of degrees means nothing.
+	p.do("location.hash = '#/charts?chart=many.heat'")
+	p.until("[...document.querySelectorAll('.chart tbody tr')].find((r) => r.querySelector('th').textContent === 'others, mean')?.className === ''")
+	p.shot("mean")
+	if longtest.Enabled() {
+		p.accessible(axeScript(t), "the mean of the others")
+	}
+}
+
+// fluid reports how many frames a second are drawn while the pointer moves over a chart: it depends on the machine.
+func (p *tab) fluid(bytes *atomic.Int64) {
+	p.t.Helper()
 	began, sent := time.Now(), bytes.Load()
 	frames := eval[[]float64](p, `new Promise((done) => {
 		const began = performance.now();
@@ -130,20 +168,26 @@ func TestManyInstances(t *testing.T) {
 		requestAnimationFrame(frame);
 	})`, chromedp.EvalAwaitPromise)
 	rate := float64(bytes.Load()-sent) / time.Since(began).Seconds()
-	t.Logf("5,000 instances: %.0f frames/s while the pointer moves, the longest took %.0f ms; %.0f bytes/s", frames[0], frames[1], rate)
-	// All of them would be 40,000 bytes or more in each sample.
-	if rate > 20000 {
-		t.Errorf("the server sends %.0f bytes/s", rate)
-	}
-	// Its first large rate is drawn, since the server sends the value before it too.
-	spike.Store(time.Now().UnixMicro())
-	p.until(fmt.Sprintf("[...document.querySelectorAll('.chart tbody th')].some((e) => e.textContent === %q)", hostile))
-	p.selects("Lines of many.calls", "50")
-	p.until("document.querySelectorAll('.chart tbody tr').length === 51 && document.querySelector('.chart').textContent.includes('4950 more lines')")
+	p.t.Logf("5,000 instances: %.0f frames/s while the pointer moves, the longest took %.0f ms; %.0f bytes/s", frames[0], frames[1], rate)
+}
 
-	// A sum of degrees means nothing.
-	p.do("location.hash = '#/charts?chart=many.heat'")
-	p.until("[...document.querySelectorAll('.chart tbody tr')].find((r) => r.querySelector('th').textContent === 'others, mean')?.className === ''")
-	p.shot("mean")
-	p.accessible(axeScript(t), "the mean of the others")
+// TestManyPanels shows the largest of 5,000 instances in a heat map and in a table, with the number of the others.
+func TestManyPanels(t *testing.T) {
+	f := newFake(t)
+	var spike atomic.Int64
+	f.collector = manyQueues(t, &spike)
+	f.noSeries = true
+	d := `{"format":"go-pcp dashboard 1","title":"Many","panels":[` +
+		`{"kind":"heat","title":"Heat","top":10,"plots":[{"metric":"many.calls"}]},` +
+		`{"kind":"table","title":"Table","rows":5,"plots":[{"metric":"many.calls"},{"metric":"many.heat"}]}]}`
+	p := open(t, f, "#/charts?d="+url.QueryEscape(d), 1280, 900)
+	p.until(card("Heat") + ".querySelector('.heatpanel').textContent.includes('4990 more rows are not shown; others, sum: 2')")
+	rows := card("Table") + ".querySelectorAll('tbody tr')"
+	p.until("/^4[89]\\d\\d others are smaller/.test(" + card("Table") + ".querySelector('.note').textContent) && " + card("Table") + ".querySelector('.more').textContent === '4995 more'")
+	p.until(rows + ".length === 5 && [..." + rows + "].every((r) => /^queue-\\d9\\d\\d$/.test(r.querySelector('th').textContent) && [...r.querySelectorAll('td')].every((x) => /\\d/.test(x.textContent)))")
+	p.click(".datatable .more")
+	p.until(rows + ".length === 55 && " + card("Table") + ".querySelector('.more').textContent === '4945 more'")
+	// By their names, all are needed.
+	p.click(".datatable thead .sort")
+	p.until(rows + "[1].querySelector('th').textContent === 'queue-0000' && " + card("Table") + ".querySelector('.more').textContent === '4945 more' && !" + card("Table") + ".textContent.includes('others are smaller')")
 }

@@ -61,6 +61,8 @@ func TestStream(t *testing.T) {
 	// Another chart has another stream.
 	p.do("location.hash = '#/charts?chart=swap.used'")
 	streams("swap.used")
+	p.until("document.querySelectorAll('.uplot').length === 1 && document.querySelector('.joint')") // the archives were read
+	more(2)
 
 	// A hidden page asks for nothing.
 	hide := func(hidden string) {

@@ -7,9 +7,11 @@ import { AppContext, useApp, useFeedVersion } from "./context";
 import type { ChartPanel, ListPanel } from "./dashboard";
 import { csv, fileName, save } from "./export";
 import type { Feed } from "./feed";
+import { useFocusKept } from "./focus";
 import { Card } from "./panels";
 import { Item } from "./item";
 import { join } from "./values";
+import { useSame } from "./same";
 import { keepSorting, link, sortingOf, type Sorting, type State } from "./state";
 import type { Meta, Table as Samples } from "./source";
 import { clock, dated, plain, span } from "./time";
@@ -299,7 +301,7 @@ function useMeans(feed: Feed, names: string[], wanted: boolean, from: number, to
 const samplesOfMean = 8; // in a window: rates are those from its first to its last sample
 
 // Table shows a subject, or those rows of it that belong to something. It sorts and filters as it is told, or by itself.
-export function Table(props: { subject: Subject; rows: number; sorting?: Sorting; onSort?: (s: Sorting) => void; also?: string[]; keep?: (r: Row, v: Values, at: number) => boolean; first?: string }) {
+export function Table(props: { subject: Subject; rows: number; pace?: number; sorting?: Sorting; onSort?: (s: Sorting) => void; also?: string[]; keep?: (r: Row, v: Values, at: number) => boolean; first?: string }) {
   const { feed: main, state, set } = useApp();
   const feed = main.busy;
   const { ref, seen } = useSeen();
@@ -316,6 +318,7 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
   const [limit, setLimit] = useState(props.rows);
   const names = useMemo(() => namesOf(s), [s]);
   useEffect(() => (seen ? feed.want(names, false) : undefined), [feed, seen, names.join(" ")]);
+  useEffect(() => (seen ? feed.pace(props.pace ?? 0) : undefined), [feed, seen, props.pace]);
   const needs = useMemo(() => [...(s.needs ?? []), ...(props.also ?? [])], [s, (props.also ?? []).join(" ")]);
   useEffect(() => (seen && needs.length ? feed.want(needs, false, true) : undefined), [feed, seen, needs]);
 
@@ -366,6 +369,8 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
     [...(s.detail ? ["PID", "user", "command"] : [s.of]), ...s.columns.map((c, k) => c.title + (c.age ? " (s)" : unitOf(found.kinds[k])))],
     ...sorted.map((r) => [...(s.detail ? [r.id || null, r.user] : []), r.name, ...r.cells]),
   ];
+  const body = useFocusKept<HTMLTableSectionElement>();
+  const same = useSame();
   const plural = s.plural ?? s.of + "s";
   let why: ComponentChildren = "Waiting for values…";
   if (found.absent) why = `This host has no metrics of a ${s.of}.`;
@@ -432,8 +437,10 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
                 {s.columns.map((c, k) => head(c.key, c.title, extra(c, k), c.hint))}
               </tr>
             </thead>
-            <tbody>
-              {top.map((r) => (
+            <tbody ref={body}>
+              {top.map((r) => {
+                const texts = r.cells.map((x, k) => shown(s.columns[k], found.kinds[k], x));
+                return same(r.inst, [s, state, set, whole, by, r.id, r.user, r.name, texts.join(), r.missing.join()], () => (
                 <tr key={r.inst}>
                   {s.detail && <td class="pid">{r.id || "–"}</td>}
                   {s.detail && <td class="user" title={r.user}>{r.user || "–"}</td>}
@@ -452,11 +459,12 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
                   </th>
                   {r.cells.map((x, k) => (
                     <td key={k} class={extra(s.columns[k], k)} title={x === null ? r.missing[k] : undefined}>
-                      {shown(s.columns[k], found.kinds[k], x)}
+                      {texts[k]}
                     </td>
                   ))}
                 </tr>
-              ))}
+                ));
+              })}
             </tbody>
           </table>
         </div>
@@ -474,6 +482,8 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
   );
 }
 
+const glance = 3; // seconds between two samples of the tables of the overview, as in top(1)
+
 // TableCard is the table of a subject on the overview.
 export function TableCard(props: { subject: Subject; rows: number }) {
   const { state, set } = useApp();
@@ -487,7 +497,7 @@ export function TableCard(props: { subject: Subject; rows: number }) {
           All →
         </Goto>
       </header>
-      {isFirst ? <Table subject={s} rows={props.rows} sorting={state} onSort={set} /> : <Table subject={s} rows={props.rows} />}
+      {isFirst ? <Table subject={s} rows={props.rows} pace={glance} sorting={state} onSort={set} /> : <Table subject={s} rows={props.rows} pace={glance} />}
     </section>
   );
 }

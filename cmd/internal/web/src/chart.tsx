@@ -2,10 +2,12 @@
 
 import { h } from "preact";
 import { Goto } from "./activity";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { ChartPanel } from "./dashboard";
-import { useApp, useFeedVersion } from "./context";
+import { useApp, useSeenVersion } from "./context";
+import { useFocusKept } from "./focus";
+import { useSame } from "./same";
 import { csv, fileName, numbersOf, png, save, svg, type Picture } from "./export";
 import { leadOfMetrics } from "./list";
 import { align, draw, maxLines, peak, stack, statsOf, sourceOf, wantKey, wantLines, wantPlots, type Drawing, type Drawn } from "./lines";
@@ -32,7 +34,7 @@ function empty(d: Drawing, c: ChartPanel, past: boolean, hasRecorded: boolean, l
   if (loading) return "Reading the archives…";
   if (past) return hasRecorded ? "Nothing was recorded of this at this time." : "No archives are served here: only what this page has seen itself can be shown again.";
   if (d.waiting) return "Waiting for values…";
-  return "No values.";
+  return d.ended.length ? `The collector has no more values of ${d.ended.join(", ")}.` : "No values.";
 }
 
 const tops = [5, 10, maxLines, 50, 100];
@@ -46,11 +48,35 @@ type Order = "at" | "mean" | "max";
 // An Exporter writes what is seen of a chart into a file.
 export type Exporter = (as: "png" | "svg" | "csv" | "json") => void;
 
-// mark writes the names of the largest lines beside their peaks, or into their layers.
-function mark(u: uPlot, lines: { label: string; color: string; scale: string; layer: boolean }[], below: number[]): void {
-  for (const e of [...u.over.querySelectorAll(".mark")]) e.remove();
-  if (lines.length < 2) return;
+interface Mark {
+  label: string;
+  color: string;
+  scale: string;
+  layer: boolean;
+}
+
+const widths = new Map<string, number>(); // of texts
+
+// widthOf is the width of a text on the screen. To ask an element for it would have the page laid out at once.
+function widthOf(x: CanvasRenderingContext2D, font: string, text: string): number {
+  const key = font + "\n" + text;
+  let w = widths.get(key);
+  if (w === undefined) {
+    x.save();
+    x.font = font;
+    w = x.measureText(text).width;
+    x.restore();
+    if (widths.size > 1000) widths.clear();
+    widths.set(key, w);
+  }
+  return w;
+}
+
+// placesOf finds places for the names of the largest lines: beside their peaks, or in their layers.
+function placesOf(u: uPlot, lines: Mark[], below: number[], font: string): { l: Mark; x: number; y: number; w: number }[] {
   const { min: from, max: to } = u.scales.x;
+  const width = u.bbox.width / (devicePixelRatio || 1);
+  const height = u.bbox.height / (devicePixelRatio || 1);
   const t = u.data[0];
   const peaks = lines.map((l, k) => {
     const v = u.data[k + 1];
@@ -69,31 +95,39 @@ function mark(u: uPlot, lines: { label: string; color: string; scale: string; la
     return { l, k, at, most };
   });
   peaks.sort((a, b) => b.most - a.most);
-  const placed: [number, number, number][] = [];
+  const placed: { l: Mark; x: number; y: number; w: number }[] = [];
   for (const p of peaks) {
     if (placed.length === labelled || p.at < 0) break;
     const v = u.data[p.k + 1][p.at]!;
     const base = below[p.k] >= 0 ? (u.data[below[p.k] + 1][p.at] ?? 0) : 0;
     const top = u.valToPos(v, p.l.scale);
-    const bottom = u.scales[p.l.scale].distr === 3 ? u.over.clientHeight : u.valToPos(base, p.l.scale);
+    const bottom = u.scales[p.l.scale].distr === 3 ? height : u.valToPos(base, p.l.scale);
     if (bottom - top < 14) continue; // it is too small to be pointed at
-    const e = document.createElement("span");
-    e.className = "mark";
-    e.textContent = p.l.label;
-    e.style.color = p.l.color;
-    e.setAttribute("aria-hidden", "true");
-    u.over.append(e);
-    const w = e.offsetWidth;
-    const x = Math.max(0, Math.min(u.valToPos(t[p.at], "x") - w / 2, u.over.clientWidth - w));
-    const y = Math.max(0, Math.min(p.l.layer ? (top + bottom) / 2 - 8 : top + 1, u.over.clientHeight - 16));
-    if (placed.some((q) => Math.abs(q[1] - y) < 15 && q[0] < x + w && x < q[0] + q[2])) {
-      e.remove();
-      continue;
-    }
-    e.style.left = x + "px";
-    e.style.top = y + "px";
-    placed.push([x, y, w]);
+    const w = Math.min(widthOf(u.ctx, font, p.l.label) + 6, 0.7 * width);
+    const x = Math.max(0, Math.min(u.valToPos(t[p.at], "x") - w / 2, width - w));
+    const y = Math.max(0, Math.min(p.l.layer ? (top + bottom) / 2 - 8 : top + 1, height - 16));
+    if (!placed.some((q) => Math.abs(q.y - y) < 15 && q.x < x + w && x < q.x + q.w)) placed.push({ l: p.l, x, y, w });
   }
+  return placed;
+}
+
+// mark writes the names of the largest lines into the picture.
+function mark(u: uPlot, lines: Mark[], below: number[], font: string): void {
+  const old = [...u.over.querySelectorAll<HTMLElement>(".mark")];
+  const placed = lines.length < 2 ? [] : placesOf(u, lines, below, font);
+  for (const e of old.splice(placed.length)) e.remove();
+  placed.forEach((p, i) => {
+    let e = old[i];
+    if (!e) {
+      e = document.createElement("span");
+      e.className = "mark";
+      e.setAttribute("aria-hidden", "true");
+      u.over.append(e);
+    }
+    if (e.textContent !== p.l.label) e.textContent = p.l.label;
+    e.style.color = p.l.color;
+    e.style.transform = `translate(${Math.round(p.x)}px, ${Math.round(p.y)}px)`;
+  });
 }
 
 // peakOfStack is the largest sum of lines at one time.
@@ -129,14 +163,16 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   const before = props.before ?? 0;
   const shared = props.peak;
   const { feed, state, theme, zoom } = useApp();
-  const version = useFeedVersion();
+  const box = useRef<HTMLDivElement>(null);
+  const wide = useRef(0); // pixels; to ask the element each time would have the page laid out
+  const complete = useRef(false);
+  const version = useSeenVersion(box, complete);
   const panel = props.panel;
   useEffect(() => wantPlots(feed, panel.plots, true, true), [feed, wantKey(panel.plots)]);
 
   const [hidden, setHidden] = useState<Set<string>>(new Set());
   const [hover, setHover] = useState<number | null>(null);
   const [chosen, setPin] = useState<number | null>(null); // the time that was clicked
-  const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const shape = useRef("");
   const made = useRef<unknown[]>([]); // what the picture was made of
@@ -158,6 +194,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   useEffect(() => wantLines(feed, panel.plots, limit), [feed, wantKey(panel.plots), limit]);
   const [points, setPoints] = useState(400);
   const d = useMemo(() => draw(panel, feed, from, to, points, limit), [panel, feed, from, to, version, points, limit]);
+  complete.current = d.lines.length > 0 && !d.waiting && !feed.loading;
   const stacked = panel.style === "stack" || panel.style === "share";
   const share = panel.style === "share";
   const colors = colorsOf(theme, panel.scheme, panel.colors);
@@ -203,7 +240,8 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
   const atLeast = useRef(0);
   atLeast.current = shared ? Math.max(0, ...shared.values.filter(Number.isFinite)) : 0;
 
-  useEffect(() => {
+  // The picture is drawn in the same frame as the numbers beside it.
+  useLayoutEffect(() => {
     const el = box.current;
     if (!el || dragging.current) return; // what is dragged over stands still
     // The pointer moves often: the picture is the same meanwhile.
@@ -232,7 +270,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     });
     const lifted = log ? a.v.map((cells, k) => cells.map((x) => (typeof x === "number" && x < floors[order[k].axis] ? floors[order[k].axis] : x))) : a.v;
     const data = [a.t, ...sums, ...lifted.slice(inStack.length), ...above] as uPlot.AlignedData;
-    const width = el.clientWidth || 320;
+    const width = wide.current || (wide.current = el.clientWidth) || 320;
     const height = canvasHeight(!!props.tall);
     const marks = order.map((l, i) => ({ label: l.label, color: opaque(l.color), scale: l.axis ? "y2" : "y", layer: i < inStack.length }));
     const below = order.map((_, i) => (i < inStack.length ? i - 1 : -1));
@@ -339,7 +377,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
       hooks: {
         draw: [
           (x) => {
-            mark(x, marks, below);
+            mark(x, marks, below, axisFont);
             limits(x, panel);
             showPin(x, pinned.current);
           },
@@ -392,10 +430,12 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     if (!el) return;
     const o = new ResizeObserver(() => {
       const u = plot.current;
-      if (el.clientWidth) setPoints(Math.max(200, Math.round(el.clientWidth / 100) * 100));
-      if (u && el.clientWidth && u.width !== el.clientWidth) {
+      const width = el.clientWidth;
+      if (width) setPoints(Math.max(200, Math.round(width / 100) * 100));
+      wide.current = width;
+      if (u && width && u.width !== width) {
         shape.current = "";
-        u.setSize({ width: el.clientWidth, height: canvasHeight(!!props.tall) });
+        u.setSize({ width, height: canvasHeight(!!props.tall) });
       }
     });
     o.observe(el);
@@ -410,11 +450,12 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     [],
   );
 
-  const toggle = (key: string) => {
-    const s = new Set(hidden);
-    if (!s.delete(key)) s.add(key);
-    setHidden(s);
-  };
+  const toggle = (key: string) =>
+    setHidden((hidden) => {
+      const s = new Set(hidden);
+      if (!s.delete(key)) s.add(key);
+      return s;
+    });
   // sampleAt is the time of the sample whose value is drawn at a time.
   const sampleAt = (t: number): number => {
     let best = t;
@@ -453,6 +494,8 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
     stacked && (panel.plots.length > 1 || colored.length < 2) && colored.length <= inOrder
       ? [...measured].reverse()
       : [...measured].sort((a, b) => Number(!!a.rest) - Number(!!b.rest) || (b.stats[by] ?? -Infinity) - (a.stats[by] ?? -Infinity));
+  const body = useFocusKept<HTMLTableSectionElement>();
+  const heads = useSame();
   const column = (key: Order, title: string, hint: string) => (
     <th scope="col" aria-sort={by === key ? "descending" : undefined}>
       <button type="button" class="sort" title={hint} onClick={() => setOrder(key)}>
@@ -558,26 +601,28 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
                 {column("max", "max", largest + "; order by it")}
               </tr>
             </thead>
-            <tbody>
+            <tbody ref={body}>
               {rows.map((l) => {
                 const s = l.stats;
                 const off = isHidden(l);
                 const over = l.axis === 0 ? reached(s.at, panel.thresholds) : null;
                 return (
                   <tr key={l.key} class={off ? "off" : ""}>
-                    <th scope="row">
-                      <button type="button" class="line" aria-pressed={!off} title={`${off ? "Show" : "Hide"} ${l.label}`} onClick={() => toggle(l.key)}>
-                        <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-                          <rect width="10" height="10" rx="2" fill={l.color} />
-                        </svg>
-                        <span class="name">{l.label}</span>
-                        {over && (
-                          <span class={"over " + over.level} title={`At or above ${describeThreshold(over, l.kind)}`}>
-                            ▲<span class="vh"> at or above a threshold</span>
-                          </span>
-                        )}
-                      </button>
-                    </th>
+                    {heads(l.key, [off, l.label, l.color, over?.level], () => (
+                      <th scope="row">
+                        <button type="button" class="line" aria-pressed={!off} title={`${off ? "Show" : "Hide"} ${l.label}`} onClick={() => toggle(l.key)}>
+                          <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+                            <rect width="10" height="10" rx="2" fill={l.color} />
+                          </svg>
+                          <span class="name">{l.label}</span>
+                          {over && (
+                            <span class={"over " + over.level} title={`At or above ${describeThreshold(over, l.kind)}`}>
+                              ▲<span class="vh"> at or above a threshold</span>
+                            </span>
+                          )}
+                        </button>
+                      </th>
+                    ))}
                     <td class={over?.level}>{showWith(s.at, l.kind.unit, l.kind.utilization)}</td>
                     <td>{showWith(s.mean, l.kind.unit, l.kind.utilization)}</td>
                     <td>{showWith(s.max, l.kind.unit, l.kind.utilization)}</td>
@@ -615,6 +660,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { c
           {log && "The axis is logarithmic; what is not above zero is at its lower end."}
         </p>
       )}
+      {d.ended.length > 0 && colored.length > 0 && <p class="note">The collector has no more values of {d.ended.join(", ")}.</p>}
       {(d.more > 0 || d.other.length > 0 || ((d.absent.length > 0 || d.lost.length > 0) && colored.length > 0)) && (
         <p class="note">
           {colored.length > 0 && d.lost.length > 0 && `Not drawn: ${d.lost.join("; ")}. `}

@@ -40,3 +40,48 @@ export function useFeedVersion(): number {
   useEffect(() => feed.subscribe(() => set((x) => x + 1)), [feed]);
   return n;
 }
+
+// useFeedPart has a component drawn again when a part of the feed has changed.
+export function useFeedPart(part: (f: Feed) => string): void {
+  const { feed } = useApp();
+  const [, set] = useState("");
+  useEffect(() => {
+    const look = () => set(part(feed));
+    look();
+    return feed.subscribe(look);
+  }, [feed]);
+}
+
+const unseen = 5000; // ms between two drawings of what is not on the screen
+
+// useSeenVersion is useFeedVersion for an element that is seldom drawn again while it is not on the screen, once it has all it needs.
+export function useSeenVersion(ref: { current: Element | null }, complete: { current: boolean }): number {
+  const { feed } = useApp();
+  const [n, set] = useState(0);
+  useEffect(() => {
+    let seen = true;
+    let stale = false;
+    let last = -Infinity;
+    const draw = () => {
+      stale = false;
+      last = performance.now();
+      set((x) => x + 1);
+    };
+    const o = new IntersectionObserver((list) => {
+      seen = list[list.length - 1].isIntersecting;
+      if (seen && stale) draw();
+    });
+    if (ref.current) o.observe(ref.current);
+    const leave = feed.subscribe(() => {
+      if (seen || !complete.current || performance.now() - last >= unseen) draw();
+      else stale = true;
+    });
+    addEventListener("beforeprint", draw);
+    return () => {
+      leave();
+      o.disconnect();
+      removeEventListener("beforeprint", draw);
+    };
+  }, [feed]);
+  return n;
+}

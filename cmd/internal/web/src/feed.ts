@@ -2,6 +2,7 @@
 // the Feed polls the collector. The archives have the time before.
 
 import { ask, LiveSource, RecordedSource, Refused, visible, type Meta, type Only, type Span, type Table, type Wish } from "./source";
+import { soon } from "./rest";
 import { slot } from "./stream";
 import { Queries } from "./promql";
 import { plain } from "./time";
@@ -25,7 +26,7 @@ export type Status = "connecting" | "ok" | "lost";
 const ringSeconds = 900; // at least this much of what was seen stays
 const ringSamples = 4000; // at most
 const pointsOfPast = 600; // in a window
-const soon = 400; // ms until the second sample, so that rates are there at once
+const second = 400; // ms until the second sample, so that rates are there at once
 const closest = 0.35; // seconds between two samples of a metric, at least
 const pastAgain = 5000; // ms until the archives are tried again
 const slowest = 10_000; // ms between attempts to reach a lost collector
@@ -40,7 +41,12 @@ const labelsAgain = 20_000; // ms between two requests for the labels of instanc
 const streamAgain = 10_000; // ms until a stream is tried again
 const finest = 0.25; // seconds between samples of a stream, at least
 const leastTop = 24; // instances of a metric of which a chart has lines, at least
+const mostTop = 1000; // that the server sends
 const keeps = [60, 300, 900, 3600]; // seconds for which the server sends what was among the largest
+const unwanted = 500; // ms until the values of what nobody wants are forgotten
+const clockJump = 40; // seconds by which the clocks of the host and of the browser may differ from one sample to the next; answers may be late
+const clockShown = 60_000; // ms
+const pause = 90; // seconds without a sample
 const growth = 10_000; // ms between two looks for what archives have got
 
 export class Feed {
@@ -77,6 +83,10 @@ export class Feed {
   private branches = new Set<Feed>();
   private large = new Set<string>(); // metrics with more instances than are drawn
   private tops = new Map<object, number>(); // how many instances each chart draws
+  private sampled: { t: number; at: number } | null = null; // the last sample, by both clocks
+  private clockBy = 0;
+  private clockUntil = 0;
+  private paces = new Map<object, number>(); // seconds between the samples that those who look need
   private rareAt = -Infinity; // when what is wanted rarely was asked for
 
   // A Feed with a trunk is a branch of it: it has a context of its own, so that what is slow does not keep
@@ -239,9 +249,9 @@ export class Feed {
     return () => void this.listeners.delete(f);
   }
 
-  private changed(): void {
+  private changed = (): void => {
     for (const f of this.listeners) f();
-  }
+  };
 
   // draws has the server send so many of the largest instances, until the returned function is called.
   draws(n: number): () => void {
@@ -256,8 +266,21 @@ export class Feed {
     return () => void this.tops.delete(key);
   }
 
+  // pace has a branch sampled so seldom, unless another one needs it more often, until the returned function is called.
+  pace(seconds: number): () => void {
+    const key = {};
+    const before = this.step;
+    this.paces.set(key, seconds);
+    if (this.step < before) this.hurry();
+    return () => void this.paces.delete(key);
+  }
+
+  private get step(): number {
+    return Math.max(this.view.step, this.paces.size ? Math.min(...this.paces.values()) : 0);
+  }
+
   private get top(): number {
-    return Math.max(leastTop, ...this.tops.values());
+    return Math.min(mostTop, Math.max(leastTop, ...this.tops.values()));
   }
 
   // want keeps metrics fetched until the returned function is called. With part, the largest instances suffice.
@@ -285,9 +308,13 @@ export class Feed {
         if (w.count === 0) {
           this.large.delete(n);
           this.wants.delete(n);
-          if (this !== this.trunk?.shared) this.ring.delete(n); // one who looks again finds it
-          this.older.delete(n);
-          this.joined.delete(n);
+          // A chart that takes the place of another one finds the values.
+          window.setTimeout(() => {
+            if (this.wants.has(n)) return;
+            if (this !== this.trunk?.shared) this.ring.delete(n); // one who looks again finds it
+            this.older.delete(n);
+            this.joined.delete(n);
+          }, unwanted);
         }
       }
     };
@@ -391,7 +418,11 @@ export class Feed {
       }
       const rare = this.now - this.rareAt >= rarely;
       const known = names.filter((n) => this.metas.has(n) && !(this.couldStream && this.isLarge(n)) && (rare || this.wants.get(n)?.rare !== this.wants.get(n)?.count));
-      if (known.length) this.take(await this.live.read(known, null));
+      // A stream follows, which sends the largest; until then, these suffice too.
+      const some = this.couldStream ? known.filter((n) => this.wants.get(n)?.part === this.wants.get(n)?.count) : [];
+      const whole = known.filter((n) => !some.includes(n));
+      if (whole.length) this.take(await this.live.read(whole, null));
+      if (some.length) this.take(await this.live.read(some, null, undefined, this.top));
       if (rare) this.rareAt = this.now;
       else if (!this.now) this.now = Date.now() / 1000;
       if (this.status !== "ok") {
@@ -422,12 +453,12 @@ export class Feed {
     if (this.stopped) return;
     this.changed();
     const spent = performance.now() - began;
-    let wait = Math.max(this.view.step * 1000 - spent, 50);
+    let wait = Math.max(this.step * 1000 - spent, 50);
     if (this.trunk) wait = Math.max(wait, Math.min(share * spent, slowest));
     if (this.failures) wait = Math.min(slowest, 1000 * 2 ** (this.failures - 1));
     else if (this.again) wait = 0;
     else if (this.ticks >= 2 && this.mayStream) return void this.receive();
-    else if (this.ticks <= 2) wait = Math.min(wait, soon);
+    else if (this.ticks <= 2) wait = Math.min(wait, second);
     this.tickIn(wait);
   }
 
@@ -460,7 +491,7 @@ export class Feed {
   // receive has the server send samples, until other metrics are wanted or the stream ends; polling follows.
   private async receive(): Promise<void> {
     const abort = (this.streaming = new AbortController());
-    const { step } = this.view;
+    const { step } = this;
     const wish = this.wish();
     const key = JSON.stringify(wish);
     const leave = await slot();
@@ -470,8 +501,8 @@ export class Feed {
         await this.live.stream(wish, step, this.trunk ? share : 0, abort.signal, (read) => {
           wait = 0;
           this.take(read);
-          this.changed();
-          if (JSON.stringify(this.wish()) !== key || this.view.step !== step || this.rests) abort.abort();
+          soon(this.changed);
+          if (JSON.stringify(this.wish()) !== key || this.step !== step || this.rests) abort.abort();
         });
       }
     } catch (e) {
@@ -484,13 +515,44 @@ export class Feed {
     this.tickIn(0);
   }
 
+  // clock says by how much the clock of the host was set lately, in seconds; 0 if it was not.
+  get clock(): number {
+    return performance.now() < this.clockUntil ? this.clockBy : 0;
+  }
+
+  // watch compares the time of a sample with that of the one before. What was seen before the clock was set is forgotten, as is what was seen
+  // before a pause of which the archives may have more.
+  private watch(t: number): void {
+    const at = performance.now() / 1000;
+    const before = this.sampled;
+    this.sampled = { t, at };
+    const by = before ? t - before.t - (at - before.at) : 0;
+    const set = Math.abs(by) >= clockJump;
+    if (!set && !(before && this.hasRecorded && t - before.t >= Math.max(pause, 4 * this.step))) {
+      this.now = Math.max(this.now, t);
+      return;
+    }
+    if (set) {
+      this.clockBy = by;
+      this.clockUntil = performance.now() + clockShown;
+    }
+    this.rareAt = -Infinity;
+    this.ring.clear();
+    this.older.clear();
+    this.joined.clear();
+    this.now = t;
+    this.load();
+  }
+
   private take(read: Map<string, Table>): void {
-    for (const t of read.values()) if (t.t.length) this.now = Math.max(this.now, t.t[t.t.length - 1]);
+    let last = 0;
+    for (const t of read.values()) if (t.t.length) last = Math.max(last, t.t[t.t.length - 1]);
+    if (last) this.watch(last);
     const window = this.view.kept ? this.view.kept * this.view.step : Math.min(Math.max(ringSeconds, this.view.window * 1.25), ringSamples * this.view.step);
     for (const [name, table] of read) {
       const w = this.wants.get(name);
       if (!w) continue; // nobody wants it any more
-      if (!table.rest && table.series.size > this.top) this.large.add(name);
+      if (table.rest || table.series.size > this.top) this.large.add(name);
       let ring = this.ring.get(name);
       if (table.rest && ring && !ring.rest && ring.series.size > table.series.size) ring = undefined; // of what was seen, most is not sent any more
       if (!ring) this.ring.set(name, (ring = { t: [], series: new Map() }));

@@ -1,12 +1,13 @@
 // Panels that are not charts: single values, heat maps, tables and texts.
 
 import { h } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Exporter } from "./chart";
 import { useApp, useFeedVersion } from "./context";
 import type { HeatPanel, Plot, TablePanel, TextPanel, ValuePanel } from "./dashboard";
 import { csv, fileName, numbersOf, save, unitOf, type Series } from "./export";
-import { chosenOf, draw, legend, peak, sourceOf, statsOf, wantKey, wantPlots, type Drawing, type Drawn } from "./lines";
+import { useFocusKept } from "./focus";
+import { chosenOf, draw, legend, peak, sourceOf, statsOf, wantKey, wantLines, wantPlots, type Drawing, type Drawn } from "./lines";
 import { queryKind, queryLegend } from "./promql";
 import { rampOf } from "./schemes";
 import { fit, sheetPNG, sheetSVG, type Shape, type Sheet } from "./shapes";
@@ -184,12 +185,15 @@ export function Heat(props: Props<HeatPanel>) {
   const version = useFeedVersion();
   const { panel } = props;
   const { v, from, to } = useWindow();
-  useEffect(() => wantPlots(feed, panel.plots, true), [feed, wantKey(panel.plots)]);
+  const most = panel.top ?? maxRows;
+  useEffect(() => wantPlots(feed, panel.plots, true, !panel.buckets), [feed, wantKey(panel.plots), panel.buckets]);
+  useEffect(() => wantLines(feed, panel.plots, most), [feed, wantKey(panel.plots), most]);
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(320);
   const [at, setAt] = useState<{ row: number; col: number; keys: boolean } | null>(null);
-  const d = useMemo(() => draw(panel, feed, from, to, 400, panel.top ?? maxRows), [panel, feed, from, to, version]);
+  const d = useMemo(() => draw(panel, feed, from, to, 400, most), [panel, feed, from, to, version, most]);
+  const others = d.lines.find((l) => l.rest);
   useEffect(() => {
     const el = box.current;
     if (!el) return;
@@ -202,7 +206,7 @@ export function Heat(props: Props<HeatPanel>) {
   const step = v.window / n;
   // The columns stay where they are while time goes on.
   const start = Math.floor(from / step) * step + step;
-  const rows = useMemo(() => (panel.buckets ? bucketsOf(d.lines) : [...d.lines].sort((a, b) => peak(b.all) - peak(a.all))).map((l) => ({ l, cells: columnsOf(l, start, step, n) })), [d, start, step, n]);
+  const rows = useMemo(() => (panel.buckets ? bucketsOf(d.lines) : d.lines.filter((l) => !l.rest).sort((a, b) => peak(b.all) - peak(a.all))).map((l) => ({ l, cells: columnsOf(l, start, step, n) })), [d, start, step, n]);
   const first = rows[0]?.l.kind;
   const all = rows.flatMap((r) => r.cells.filter((x): x is number => x !== null));
   const high = panel.max ?? all.reduce((m, x) => Math.max(m, x), 0);
@@ -233,7 +237,7 @@ export function Heat(props: Props<HeatPanel>) {
     for (const i of marks) out.push({ x: left + i * cell, y: 12, text: clock(start + i * step, v.zone, step * n < 300, v.window > 86400), fill: inks(theme).text });
     return out;
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const c = canvas.current;
     const g = c?.getContext("2d");
     if (!c || !g) return;
@@ -330,7 +334,7 @@ export function Heat(props: Props<HeatPanel>) {
       )}
       {rows.length > 0 && (d.more > 0 || d.kinds.length > 1 || d.absent.length > 0 || d.lost.length > 0) && (
         <p class="note">
-          {d.more > 0 && `${d.more} more rows are not shown. `}
+          {d.more > 0 && `${d.more} more rows are not shown${others ? `; others, ${others.rest}: ${show(others.last, others.kind)}` : ""}. `}
           {d.kinds.length > 1 && "The rows are in different units. "}
           {d.absent.length > 0 && `Not there: ${d.absent.join(", ")}. `}
           {d.lost.join("; ")}
@@ -360,10 +364,16 @@ export function DataTable(props: Props<TablePanel>) {
   const [sort, setSort] = useState<{ by: number; up: boolean }>({ by: 0, up: false });
   const [limit, setLimit] = useState(panel.rows);
   useEffect(() => setLimit(panel.rows), [panel.rows]);
-  useEffect(() => wantPlots(feed, panel.plots, false), [feed, wantKey(panel.plots)]);
+  useEffect(() => wantPlots(feed, panel.plots, false, true), [feed, wantKey(panel.plots)]);
+  // By size, the largest of thousands suffice.
+  const whole = sort.by < 0 || sort.up;
+  useEffect(() => (whole ? wantPlots(feed, panel.plots, false) : undefined), [feed, wantKey(panel.plots), whole]);
+  useEffect(() => wantLines(feed, panel.plots, limit), [feed, wantKey(panel.plots), limit]);
+  const body = useFocusKept<HTMLTableSectionElement>();
   const rows = new Map<string, TableRow>();
   const kinds: (Kind | null)[] = panel.plots.map(() => null);
   const lost: string[] = [];
+  let others = 0; // rows that the server has not sent
   const hosts = new Set(panel.plots.map((p) => p.host ?? "")).size > 1;
   panel.plots.forEach((p, k) => {
     if (p.promql !== undefined) {
@@ -390,6 +400,7 @@ export function DataTable(props: Props<TablePanel>) {
     }
     const table = f.table(p.metric);
     if (!table) return;
+    if (table.rest) others = Math.max(others, Number(table.rest.count[table.t.length - 1] ?? 0));
     const put = (inst: string, x: number | string | null) => {
       const name = plain((hosts || inst === "" ? f.host + " " : "") + inst).trim();
       let r = rows.get(f.host + "\n" + inst);
@@ -472,7 +483,7 @@ export function DataTable(props: Props<TablePanel>) {
               {heads.map((s, k) => head(k, s))}
             </tr>
           </thead>
-          <tbody>
+          <tbody ref={body}>
             {top.map((r) => (
               <tr key={r.key}>
                 <th scope="row" title={r.name}>
@@ -496,11 +507,12 @@ export function DataTable(props: Props<TablePanel>) {
           </tbody>
         </table>
       </div>
-      {sorted.length > top.length && (
+      {sorted.length + others > top.length && (
         <button type="button" class="more" onClick={() => setLimit(limit + 50)}>
-          {sorted.length - top.length} more
+          {sorted.length + others - top.length} more
         </button>
       )}
+      {others > 0 && <p class="note">{others} others are smaller.</p>}
       {lost.length > 0 && <p class="note">Not shown: {lost.join("; ")}.</p>}
     </div>
   );

@@ -33,6 +33,7 @@ export interface Drawing {
   strings: string[]; // metrics that are not numbers
   lost: string[]; // what is wrong with hosts and patterns
   waiting: boolean; // for the first values
+  ended: string[]; // metrics that have no values any more
   joint: Joint | null; // where what was recorded and what is seen meet
   means: number; // seconds of which a mean is drawn, 0 if each sample is
 }
@@ -134,7 +135,7 @@ export function labelText(v: unknown): string | undefined {
 
 // draw makes the lines of a panel that has room for some points beside each other, and of some lines at most.
 export function draw(c: PlotPanel, page: Feed, from: number, to: number, points = 400, limit = maxLines): Drawing {
-  const d: Drawing = { lines: [], kinds: [], more: 0, other: [], absent: [], strings: [], lost: [], waiting: false, joint: null, means: 0 };
+  const d: Drawing = { lines: [], kinds: [], more: 0, other: [], absent: [], strings: [], lost: [], waiting: false, ended: [], joint: null, means: 0 };
   const single = c.plots.length === 1;
   const lose = (why: string) => !d.lost.includes(why) && d.lost.push(why);
   for (let n = 0; n < c.plots.length; n++) {
@@ -208,6 +209,8 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
     d.means = Math.max(d.means, seconds);
     // A line that has no value since then has ended.
     const ended = to - wideGap * ((split && to < table.t[split] ? distance(table.t, 0, split) : closest) || 1);
+    const gone = !feed.past && feed.status === "ok" && to >= feed.now && table.t.length > 0 && table.t[table.t.length - 1] < feed.now - silentFor;
+    if (gone && !d.ended.includes(p.metric)) d.ended.push(p.metric);
     // Of many, lines are made only of those that can be among the largest.
     let wanted: [string, Cell[]][] = [...table.series];
     if (table.series.size > (table.rest ? limit : 2 * limit)) {
@@ -239,7 +242,7 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
         color: p.color,
         axis: axis as 0 | 1,
         kind,
-        last: lastOf(all, table.rest ? ended : -Infinity),
+        last: gone ? null : lastOf(all, table.rest ? ended : -Infinity),
       });
     }
     if (table.rest) {
@@ -258,6 +261,7 @@ export function draw(c: PlotPanel, page: Feed, from: number, to: number, points 
 }
 
 const restColor = "#8b8f98";
+const silentFor = 25; // seconds without a value, after which the collector has none; a metric that is wanted rarely has one each ten
 const wideGap = 4; // samples that a line may lack before it has ended
 
 function stacks(c: PlotPanel): boolean {

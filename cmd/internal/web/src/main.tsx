@@ -6,7 +6,7 @@ import { access, enter, takeToken } from "./access";
 import { Activity, TableCard } from "./activity";
 import { Charts } from "./boards";
 import { Browse } from "./browse";
-import { AppContext, useApp, useFeedVersion, type Against, type App } from "./context";
+import { AppContext, useApp, useFeedPart, type Against, type App } from "./context";
 import { chartOf, parseMetric, type Dashboard, type Plot } from "./dashboard";
 import { Diagnose } from "./diagnose";
 import { Dialog } from "./dialog";
@@ -317,7 +317,7 @@ function Playback() {
 
 function Head(props: { several: boolean; flip: () => void; help: () => void }) {
   const { feed, state, set, addChart, theme } = useApp();
-  useFeedVersion();
+  useFeedPart((f) => [f.status, f.past, f.host, ...f.hosts].join("\n"));
   const label = feed.status === "ok" ? (feed.past ? "recorded" : "connected") : feed.status === "lost" ? "not reachable" : "connecting";
   useEffect(() => {
     document.title = (feed.host ? feed.host + " · " : "") + "pcp";
@@ -366,7 +366,7 @@ function Head(props: { several: boolean; flip: () => void; help: () => void }) {
 
 function Trouble() {
   const { feed, state } = useApp();
-  useFeedVersion();
+  useFeedPart((f) => [f.status, f.message, f.past, f.pastError, access.problem, f.status === "lost" && f.now, f.clock].join("\n"));
   if (feed.status === "lost" && feed.past) {
     return (
       <div class="trouble" role="alert">
@@ -393,6 +393,16 @@ function Trouble() {
     return (
       <div class="trouble" role="alert">
         <strong>The token of this address is not accepted.</strong> <span>{access.problem}.</span>
+      </div>
+    );
+  }
+  if (feed.clock && state.view.live) {
+    return (
+      <div class="trouble" role="alert">
+        <strong>
+          The clock of {feed.host || "the host"} was set {feed.clock < 0 ? "back" : "forward"} by {span(Math.abs(feed.clock))}.
+        </strong>{" "}
+        <span>What was seen before is not drawn.</span>
       </div>
     );
   }

@@ -1,6 +1,7 @@
 // What the page draws comes from a Source: the collector itself, or what was recorded of it.
 
 import { headers } from "./access";
+import { cell, Samples } from "./samples";
 
 export type Cell = number | string | null;
 
@@ -257,9 +258,16 @@ export class LiveSource implements Source {
     return (r.metrics ?? []).filter((m: any) => m.name && m.pmid).map(metaOf);
   }
 
-  // names returns the instances of the domain of a metric by number.
-  private async instances(m: Meta, signal?: AbortSignal): Promise<Map<number, string>> {
+  // instances returns the instances of the domain of a metric by number: all of them, or those of few.
+  private async instances(m: Meta, signal?: AbortSignal, few?: number[]): Promise<Map<number, string>> {
     let d = this.domains.get(m.indom);
+    if (few) {
+      if (!d) this.domains.set(m.indom, (d = { names: new Map(), asked: 0 }));
+      const missing = few.filter((n) => !d!.names.has(n));
+      const r = missing.length ? await this.call("indom", { name: m.name, instance: missing.join(",") }, signal) : {};
+      for (const i of r.instances ?? []) d.names.set(Number(i.instance), String(i.name));
+      return d.names;
+    }
     if (!d || Date.now() - d.asked >= indomAge) {
       const names = new Map<number, string>();
       const r = await this.call("indom", { name: m.name }, signal);
@@ -285,7 +293,7 @@ export class LiveSource implements Source {
     const url = this.base + "stream" + query({
       hostspec: this.host || undefined, names: w.often.join(",") || undefined, rare: w.rare.join(",") || undefined,
       largest: w.largest.join(",") || undefined, top: some ? String(w.top) : undefined, keep: some ? String(w.keep) : undefined,
-      instance: this.only ? String(this.only.instance) : undefined, interval: String(step), share: share ? String(share) : undefined,
+      instance: this.only ? String(this.only.instance) : undefined, changes: "true", interval: String(step), share: share ? String(share) : undefined,
     });
     if (url.length > 2 * urlRoom) return;
     const quiet = new AbortController();
@@ -298,7 +306,7 @@ export class LiveSource implements Source {
     try {
       const r = await fetch(url, { headers: headers(), signal: AbortSignal.any([signal, quiet.signal]) });
       if (!r.ok || !r.body) throw new Refused(r.status, r.statusText);
-      const known = new Map<string, Map<number, string>>();
+      const samples = new Samples(this.metas, this.only);
       const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = "";
       for (;;) {
@@ -307,7 +315,7 @@ export class LiveSource implements Source {
         heard();
         text += value;
         for (let i; (i = text.indexOf("\n\n")) >= 0; text = text.slice(i + 2)) {
-          if (text.startsWith("data: ")) take(sampleOf(JSON.parse(text.slice(6, i)), this.metas, known, this.only));
+          if (text.startsWith("data: ")) take(samples.take(JSON.parse(text.slice(6, i))));
         }
       }
     } finally {
@@ -315,13 +323,14 @@ export class LiveSource implements Source {
     }
   }
 
-  async read(names: string[], _span: Span | null, signal?: AbortSignal): Promise<Map<string, Table>> {
+  // read returns the values of now; with top, those of the largest instances.
+  async read(names: string[], _span: Span | null, signal?: AbortSignal, top?: number): Promise<Map<string, Table>> {
     const out = new Map<string, Table>();
     const wanted = new Set(names);
     for (const part of chunks(names)) {
       let r: any;
       try {
-        r = await this.call("fetch", { names: part.join(",") }, signal);
+        r = await this.call("fetch", { names: part.join(","), top: top ? String(top) : undefined }, signal);
       } catch (e) {
         if (e instanceof Refused && /Insufficient|Unknown metric name|bad parameters/.test(e.message)) continue; // none of them exists
         throw e;
@@ -342,48 +351,17 @@ export class LiveSource implements Source {
           if (!m) continue;
           byNumber ??= this.domains.get(m.indom)?.names ?? null;
           if (!byNumber || (!fresh && !byNumber.has(Number(i.instance)))) {
-            byNumber = await this.instances(m, signal);
+            byNumber = await this.instances(m, signal, v.others ? v.instances.map((x: any) => Number(x.instance)) : undefined);
             fresh = true;
           }
           const name = byNumber.get(Number(i.instance));
           if (name !== undefined) series.set(name, [value]);
         }
-        out.set(v.name, { t: [t], series });
+        out.set(v.name, { t: [t], series, ...(v.others ? { rest: { count: [Number(v.others)], sum: [null] } } : {}) });
       }
     }
     return out;
   }
-}
-
-// sampleOf reads an event of a stream, and adds the instances in it to those that are known.
-function sampleOf(m: any, metas: Map<string, Meta>, known: Map<string, Map<number, string>>, only?: Only): Map<string, Table> {
-  for (const d in m.instances ?? {}) {
-    let names = known.get(d);
-    if (!names) known.set(d, (names = new Map()));
-    if ("" in m.instances[d]) names.clear();
-    for (const k in m.instances[d]) if (k) names.set(Number(k), String(m.instances[d][k]));
-  }
-  const out = new Map<string, Table>();
-  const valuesOf = (name: string, v: any): Map<string, Cell> => {
-    if (!Array.isArray(v)) return new Map([["", cell(v)]]);
-    const values = new Map<string, Cell>();
-    const names = known.get(metas.get(name)?.indom ?? "");
-    for (let i = 0; i + 1 < v.length; i += 2) {
-      const inst = !only ? names?.get(Number(v[i])) : Number(v[i]) === only.instance ? "" : undefined;
-      if (inst !== undefined) values.set(inst, cell(v[i + 1]));
-    }
-    return values;
-  };
-  for (const name in m.values ?? {}) {
-    const series = new Map<string, Cell[]>();
-    for (const [inst, x] of valuesOf(name, m.values[name])) series.set(inst, [x]);
-    const table: Table = { t: [Number(m.timestamp)], series };
-    const others = m.others?.[name];
-    if (Array.isArray(others)) table.rest = { count: [cell(others[0])], sum: [cell(others[1])] };
-    if (m.before?.[name]) table.before = { t: Number(m.since), values: valuesOf(name, m.before[name]) };
-    out.set(name, table);
-  }
-  return out;
 }
 
 function labelTexts(v: any): Record<string, string> {
@@ -395,11 +373,6 @@ function labelTexts(v: any): Record<string, string> {
 function stamp(t: any): number {
   if (t && typeof t === "object") return Number(t.s) + Number(t.us ?? 0) / 1e6;
   return Number(t);
-}
-
-function cell(v: any): Cell {
-  if (typeof v === "number" || typeof v === "string") return v;
-  return null;
 }
 
 interface Series {

@@ -1,9 +1,9 @@
 // The controls of time: live, pause, steps, speed, window, zone, and the scrubber.
 
 import { h } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Goto } from "./activity";
-import { useApp, useFeedVersion } from "./context";
+import { useApp, useFeedPart, useFeedVersion } from "./context";
 import { goodZone, speeds, steps, windows, type View } from "./state";
 import { clock, dated, plain, span } from "./time";
 import { lineOf } from "./values";
@@ -37,7 +37,7 @@ export function usePlayback(): void {
   const v = state.view;
   const ref = useRef(v);
   ref.current = v;
-  useFeedVersion();
+  useFeedPart((f) => (f.past ? String(f.now) : ""));
   useEffect(() => {
     // Archives without a collector are looked at from their end.
     if (feed.past && v.live && feed.now) setView({ live: false, end: feed.now, speed: 0 });
@@ -227,13 +227,32 @@ function Strip(props: { from: number; to: number; view: View; end: number; theme
       .catch(() => {}); // it is only the background
     return () => abort.abort();
   }, [feed, feed.hasRecorded, reach > 0 ? Math.round(reach) : 0, minute]);
+  const size = useRef({ w: 0, h: 0 });
+  const [, resized] = useState(0);
   useEffect(() => {
+    const c = ref.current!;
+    const o = new ResizeObserver(() => {
+      size.current = { w: c.clientWidth, h: c.clientHeight };
+      resized((n) => n + 1);
+    });
+    o.observe(c);
+    return () => o.disconnect();
+  }, []);
+  const drawn = useRef<unknown[]>([]);
+  useLayoutEffect(() => {
     const c = ref.current;
-    const x = c?.getContext("2d");
-    if (!c || !x) return;
+    const { w, h: height } = size.current;
+    if (!c || !w) return;
+    const at = (t: number) => ((t - props.from) / reach) * w;
+    const left = at(props.end - props.view.window);
+    const right = at(props.end);
+    // It moves by less than a pixel in a second, mostly.
+    const now = [w, height, props.theme, devicePixelRatio, load, reach, Math.round(2 * at(load.t[0] ?? 0)), Math.round(2 * left), Math.round(2 * right)];
+    if (now.every((x, i) => x === drawn.current[i])) return;
+    const x = c.getContext("2d");
+    if (!x) return;
+    drawn.current = now;
     const ratio = window.devicePixelRatio || 1;
-    const w = c.clientWidth;
-    const height = c.clientHeight;
     if (c.width !== Math.round(w * ratio) || c.height !== Math.round(height * ratio)) {
       c.width = Math.round(w * ratio);
       c.height = Math.round(height * ratio);
@@ -241,7 +260,6 @@ function Strip(props: { from: number; to: number; view: View; end: number; theme
     x.setTransform(ratio, 0, 0, ratio, 0, 0);
     x.clearRect(0, 0, w, height);
     const style = getComputedStyle(c);
-    const at = (t: number) => ((t - props.from) / reach) * w;
     if (load.t.length > 1) {
       let max = 0;
       for (const v of load.v) if (v !== null && v > max) max = v;
@@ -253,8 +271,7 @@ function Strip(props: { from: number; to: number; view: View; end: number; theme
       });
     }
     x.fillStyle = style.getPropertyValue("--window");
-    const left = at(props.end - props.view.window);
-    x.fillRect(left, 0, Math.max(2, at(props.end) - left), height);
+    x.fillRect(left, 0, Math.max(2, right - left), height);
   });
   return <canvas ref={ref} class="strip" aria-hidden="true" />;
 }
