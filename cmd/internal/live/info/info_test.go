@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
 // TestFetchError has the errors of metrics without a descriptor: as PCP 6 and 7 print them.
@@ -28,6 +29,10 @@ func TestFetchError(t *testing.T) {
 		if c.r.fetchError(two, 0) {
 			t.Errorf("%+v: an error of the fetch without one", c.r.want)
 		}
+	}
+	r := reporter{env: &cli.Env{Getenv: func(string) string { return "" }}, want: wants{verify: true, checked: true}}
+	if r.verify(&metric{name: "b", vs: two[1].vs, noDesc: true}); string(r.out) != "b: Unknown or illegal metric identifier\n" {
+		t.Errorf("pminfo -v of a metric without a descriptor: %q", r.out)
 	}
 }
 

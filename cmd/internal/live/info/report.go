@@ -19,6 +19,8 @@ type metric struct {
 	id   pcp.PMID
 	desc pcp.Desc
 	vs   pcp.ValueSet
+
+	noDesc bool // it has no descriptor, and the error of the fetch is reported
 }
 
 // report prints the batch and empties it.
@@ -68,7 +70,8 @@ func (r *reporter) batch(ctx context.Context, names []string) {
 			}
 			continue
 		}
-		if descErr != nil && descErr[i] != nil && !r.fetchError(metrics, i) {
+		m.noDesc = descErr != nil && descErr[i] != nil
+		if m.noDesc && !r.fetchError(metrics, i) {
 			r.printf("%s: pmLookupDesc: %s\n", m.name, cli.ErrText(descErr[i]))
 			continue
 		}
@@ -228,7 +231,7 @@ func (r *reporter) metric(ctx context.Context, m *metric) {
 
 // verify prints the mistakes in a metric.
 func (r *reporter) verify(m *metric) {
-	if r.want.checked && m.desc != (pcp.Desc{}) {
+	if r.want.checked && !m.noDesc {
 		if r.domains == nil {
 			r.domains = desccheck.Known(r.env.Config().Get("PCP_VAR_DIR"))
 		}
