@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 	case "loop":
 		for {
 		}
+	case "memory":
+		held := bytes.Repeat([]byte{1}, 1<<30)
+		time.Sleep(time.Hour)
+		fmt.Println(len(held))
 	case "write":
 		if err := writeOn(os.Getenv(stageEnv + "_FILE")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -85,8 +89,8 @@ func child(t *testing.T, cmd *exec.Cmd) *output {
 	return out
 }
 
-// TestStaged runs a program that spins and another that writes to the disk, on this host with its other load, and
-// finds both in the page of "pcp up", in two clicks.
+// TestStaged runs programs that spin, write to the disk, and hold memory, on this host with its other load, and finds each
+// in the page of "pcp up", in at most three clicks.
 func TestStaged(t *testing.T) {
 	chrome(t)
 	dir := t.TempDir()
@@ -106,7 +110,7 @@ func TestStaged(t *testing.T) {
 	up := exec.Command(pcp, "up", "--port", port, "--dir", filepath.Join(dir, "state"))
 	up.Env = append(os.Environ(), "HOME="+dir)
 	out := child(t, up)
-	for _, what := range []string{"loop", "write"} {
+	for _, what := range []string{"loop", "write", "memory"} {
 		cmd := exec.Command(os.Args[0], "culprit-"+what+"-of-"+port)
 		cmd.Env = append(os.Environ(), stageEnv+"="+what, stageEnv+"_FILE="+filepath.Join(dir, "written"), "GOMAXPROCS=1")
 		child(t, cmd)
@@ -121,7 +125,7 @@ func TestStaged(t *testing.T) {
 	p := &clicks{tab: open(t, &fake{Server: &httptest.Server{URL: link[1]}}, link[2], 1440, 1000)}
 	p.until("document.querySelectorAll('[aria-label=Processes] tbody tr').length >= 8")
 	p.shot("first")
-	for _, c := range []struct{ tile, marker string }{{"CPU", "culprit-loop-of-" + port}, {"Disks", "culprit-write-of-" + port}} {
+	for _, c := range []struct{ tile, marker string }{{"CPU", "culprit-loop-of-" + port}, {"Disks", "culprit-write-of-" + port}, {"Memory", "culprit-memory-of-" + port}} {
 		p.n = 0
 		p.on(tile(c.tile))
 		row := fmt.Sprintf("[...document.querySelectorAll('.activity tbody tr')].slice(0, 20).find((r) => r.querySelector('th').title.endsWith(%q))", c.marker)
