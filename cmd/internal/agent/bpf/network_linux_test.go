@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"io"
+	"maps"
 	"net"
 	"os"
 	"strconv"
@@ -103,15 +104,27 @@ func TestConnections(t *testing.T) {
 	if got := own("bpf.proc.net.tcp.send.packets") - calls0; got < 2*n {
 		t.Errorf("%d calls have sent, want %d or more", got, 2*n)
 	}
-	found := false
 	_, other, _ := net.SplitHostPort(ln.Addr().String())
-	for inst, p := range fetch(t, a, "bpf.tcpconnlat.lport") {
-		if !local[p] {
+	wants := map[string]string{"comm": "bpf.test", "saddr": "127.0.0.1", "daddr": "127.0.0.1", "dport": other, "ipversion": "4"}
+	last := make(map[string]map[string]string)
+	// Connections of other programs move the list between two fetches.
+	await.Until(t, "the list of the last connections stays as it is", func() bool {
+		before := fetch(t, a, "bpf.tcpconnlat.lport")
+		last["pid"] = fetch(t, a, "bpf.tcpconnlat.pid")
+		for metric := range wants {
+			last[metric] = fetch(t, a, "bpf.tcpconnlat."+metric)
+		}
+		last["lport"] = fetch(t, a, "bpf.tcpconnlat.lport")
+		return maps.Equal(before, last["lport"])
+	})
+	found := false
+	for inst, p := range last["lport"] {
+		if !local[p] || last["pid"][inst] != pid {
 			continue
 		}
 		found = true
-		for metric, want := range map[string]string{"pid": pid, "comm": "bpf.test", "saddr": "127.0.0.1", "daddr": "127.0.0.1", "dport": other, "ipversion": "4"} {
-			if got := fetch(t, a, "bpf.tcpconnlat."+metric)[inst]; got != want {
+		for metric, want := range wants {
+			if got := last[metric][inst]; got != want {
 				t.Errorf("bpf.tcpconnlat.%s is %q, want %q", metric, got, want)
 			}
 		}
