@@ -27,8 +27,8 @@ func TestLoggerInstalledConfigs(t *testing.T) {
 	if out := oracle.RunEnv(t, d.Env, "pmlogconf", "-c", byTheirs); out.Exit != 0 {
 		t.Fatalf("pmlogconf: %+v", out)
 	}
-	if out, err := runLogger(d.Env, ours, "logconf", "-c", byOurs); err != nil {
-		t.Fatalf("pcp logconf: %v\n%s", err, out)
+	if out, err := runLogger(d.Env, twin.Tool(t, "pmlogconf"), "-c", byOurs); err != nil {
+		t.Fatalf("our pmlogconf: %v\n%s", err, out)
 	}
 	// Each recorder gets the output of the other side's tool.
 	compareConfigs(t, d, ours, filepath.Join(tmp, "made"), byOurs, byTheirs, 500)
