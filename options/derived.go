@@ -12,8 +12,11 @@ import (
 func (o *Sources) definitions() *derive.Set {
 	log := o.opts.DebugLog()
 	if o.derived == nil {
-		o.derived = &derive.Set{Debug: log, Report: o.tell, Version7: o.config().Get("PCP_COMPAT") == "7"}
-		_ = o.derived.LoadInstalled(o.config()) // mistakes have been reported
+		cfg := o.config()
+		// -D config shows settings that are read, and C does not read this one.
+		seven := cfg.Named("PCP_COMPAT") && cfg.Get("PCP_COMPAT") == "7"
+		o.derived = &derive.Set{Debug: log, Report: o.tell, Version7: seven}
+		_ = o.derived.LoadInstalled(cfg) // mistakes have been reported
 	}
 	if o.derived.Debug != log {
 		o.derived.Debug = log // -D came after an option that loaded definitions

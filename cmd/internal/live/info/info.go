@@ -152,7 +152,7 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	r := &reporter{env: env, seven: env.Seven(), batchSize: 128, loc: env.Local()}
+	r := &reporter{env: env, seven: env.Seven, batchSize: 128, loc: env.Local()}
 	o := source.Parse(env, cli.ParseConfig{Own: r.own, Archives: true})
 	if r.want.json = o.JSON; o.JSON && (r.want.verify || r.want.series) {
 		o.Usagef("--json is not for -e, -s or -v")
@@ -162,7 +162,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	r.log = o.DebugLog()
 	if r.want.verify {
-		r.want = wants{verify: true, fullInDom: r.want.fullInDom && (r.want.checked || r.seven), checked: r.want.checked || r.seven, complete: r.want.checked, series: r.want.series, events: r.want.events}
+		r.want = wants{verify: true, fullInDom: r.want.fullInDom && (r.want.checked || r.seven()), checked: r.want.checked || r.seven(), complete: r.want.checked, series: r.want.series, events: r.want.events}
 	}
 	if o.NameSpace != nil && !r.want.source() && len(r.defined) == 0 && len(o.Hosts) == 0 && !o.FromArchive() && !o.Local {
 		// The file alone answers. Names that every source has follow its own,
@@ -382,7 +382,7 @@ func scanNumbers(s string) []uint32 {
 // about them.
 type reporter struct {
 	env       *cli.Env
-	seven     bool // as PCP 7
+	seven     func() bool // as PCP 7; asked where it matters, since -D config shows it
 	want      wants
 	loc       *time.Location
 	c         *pmapi.Context        // or

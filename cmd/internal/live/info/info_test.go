@@ -10,18 +10,19 @@ import (
 
 // TestFetchError has the errors of metrics without a descriptor: as PCP 6 and 7 print them.
 func TestFetchError(t *testing.T) {
+	yes, no := func() bool { return true }, func() bool { return false }
 	two := []metric{{name: "a"}, {name: "b", vs: pcp.ValueSet{Err: pcp.ErrPMID}}}
 	for _, c := range []struct {
 		r       reporter
 		metrics []metric
 		want    bool
 	}{
-		{reporter{seven: true, want: wants{value: true}}, two, true},
-		{reporter{seven: true, want: wants{verify: true}}, two, true},
-		{reporter{seven: true, want: wants{verify: true}}, two[1:], false},
-		{reporter{seven: true, want: wants{value: true, desc: true}}, two, false},
-		{reporter{seven: true, want: wants{labels: true}}, two, false},
-		{reporter{want: wants{value: true}}, two, false},
+		{reporter{seven: yes, want: wants{value: true}}, two, true},
+		{reporter{seven: yes, want: wants{verify: true}}, two, true},
+		{reporter{seven: yes, want: wants{verify: true}}, two[1:], false},
+		{reporter{seven: yes, want: wants{value: true, desc: true}}, two, false},
+		{reporter{seven: yes, want: wants{labels: true}}, two, false},
+		{reporter{seven: no, want: wants{value: true}}, two, false},
 	} {
 		if got := c.r.fetchError(c.metrics, len(c.metrics)-1); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.r.want, got, c.want)

@@ -85,7 +85,7 @@ func (r *reporter) batch(ctx context.Context, names []string) {
 // fetchError reports whether the error of a fetch is reported and not that of the descriptor: in PCP 7, of metrics that are
 // requested together.
 func (r *reporter) fetchError(metrics []metric, i int) bool {
-	return r.seven && len(metrics) > 1 && (r.want.value && !r.want.desc || r.want.verify) && metrics[i].vs.Err != 0
+	return len(metrics) > 1 && (r.want.value && !r.want.desc || r.want.verify) && metrics[i].vs.Err != 0 && r.seven()
 }
 
 // lookup finds the PMIDs of names, and prints which it cannot find.
