@@ -213,7 +213,7 @@ func TestItems(t *testing.T) {
 	p.run(chromedp.EmulateViewport(390, 844))
 	for _, link := range []string{"#/activity?of=user&item=bob", "#/activity?of=container&item=0123abcd", "#/activity?of=container"} {
 		p.do(fmt.Sprintf("location.hash = %q", link))
-		// The table may be below the charts; what is not on the screen is not fetched.
+		// A table below the charts is fetched only once it is on the screen.
 		p.until("document.querySelector('.activity')?.scrollIntoView() || document.querySelector('.activity tbody tr')")
 		if w := eval[int](p, "document.documentElement.scrollWidth"); w > 390 {
 			t.Errorf("%s is %d pixels wide", link, w)
