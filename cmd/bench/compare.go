@@ -54,7 +54,7 @@ func compareMain(ctx context.Context, args []string) error {
 	flags.BoolVar(&c.set.Quick, "quick", false, "archives of a seventh of the size")
 	pin := flags.Int("pin", -1, "the number of a processor on which everything runs")
 	out := flags.String("out", "", "the file for the result, in JSON")
-	flames := flags.String("flames", "", "the folder for flame graphs as text, by perf, in place of a measurement; -pcp is built with -ldflags= for it")
+	flames := flags.String("flames", "", "the folder for flame graphs as text, by perf, in place of a measurement; -pcp must have symbols (go build without -s and -w)")
 	list := flags.Bool("list", false, "list the workloads and their goals")
 	if err := flags.Parse(args); err != nil {
 		return err

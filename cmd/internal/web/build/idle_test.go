@@ -77,7 +77,7 @@ func TestIdle(t *testing.T) {
 		t.Skip("SKIPPED: it takes minutes; set PCP_TEST_LONG")
 	}
 	chrome(t)
-	address, server := up(t)
+	address, page, server := up(t)
 	d := time.Duration(longtest.N(30, 120)) * time.Second
 	if s, err := time.ParseDuration(os.Getenv("PCP_TEST_IDLE")); err == nil {
 		d = s
@@ -89,8 +89,7 @@ func TestIdle(t *testing.T) {
 	t.Logf("a page with a clock: %s", measure(floor, d, 0))
 	chromedp.Cancel(floor.ctx)
 
-	at := strings.IndexByte(address, '?')
-	p := open(t, &fake{Server: &httptest.Server{URL: strings.TrimSuffix(address[:at], "/")}}, address[at:], 1440, 900)
+	p := open(t, &fake{Server: &httptest.Server{URL: address}}, page, 1440, 900)
 	p.until("document.querySelectorAll('.uplot canvas').length >= 6 && document.querySelectorAll('[aria-label=Processes] tbody tr').length >= 4")
 	t.Logf("first paint after %.0f ms", eval[float64](p, "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1"))
 	time.Sleep(10 * time.Second)
@@ -101,8 +100,8 @@ func TestIdle(t *testing.T) {
 	p.shot("idle")
 }
 
-// up starts "pcp up", and returns the address of its page and its process.
-func up(t *testing.T) (address string, pid int) {
+// up starts "pcp up", and returns the address of its server, the rest of that of its page, and its process.
+func up(t *testing.T) (address, page string, pid int) {
 	t.Helper()
 	dir := t.TempDir()
 	pcp := os.Getenv("PCP_TEST_BINARY")
@@ -124,10 +123,10 @@ func up(t *testing.T) (address string, pid int) {
 	cmd := exec.Command(pcp, "up", "--port", port, "--dir", filepath.Join(dir, "state"))
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 	out := child(t, cmd)
-	find := regexp.MustCompile(`page +(http://localhost:\d+/\S+)`)
+	find := regexp.MustCompile(`page +(http://localhost:\d+)/(\S+)`)
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		if m := find.FindStringSubmatch(out.String()); m != nil {
-			return m[1], cmd.Process.Pid
+			return m[1], m[2], cmd.Process.Pid
 		}
 		if time.Now().After(end) {
 			t.Fatalf("pcp up prints no address of the page in %v:\n%s", patience, out)

@@ -3,12 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -93,36 +91,15 @@ func child(t *testing.T, cmd *exec.Cmd) *output {
 // in the page of "pcp up", in at most three clicks.
 func TestStaged(t *testing.T) {
 	chrome(t)
-	dir := t.TempDir()
-	pcp := filepath.Join(dir, "pcp")
-	build := exec.Command("go", "build", "-o", pcp, "./pcp")
-	build.Dir = "../../.."
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building pcp: %v\n%s", err, text)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	ln.Close()
-	up := exec.Command(pcp, "up", "--port", port, "--dir", filepath.Join(dir, "state"))
-	up.Env = append(os.Environ(), "HOME="+dir)
-	out := child(t, up)
+	address, page, _ := up(t)
+	port := address[strings.LastIndexByte(address, ':')+1:]
+	written := filepath.Join(t.TempDir(), "written")
 	for _, what := range []string{"loop", "write", "memory"} {
 		cmd := exec.Command(os.Args[0], "culprit-"+what+"-of-"+port)
-		cmd.Env = append(os.Environ(), stageEnv+"="+what, stageEnv+"_FILE="+filepath.Join(dir, "written"), "GOMAXPROCS=1")
+		cmd.Env = append(os.Environ(), stageEnv+"="+what, stageEnv+"_FILE="+written, "GOMAXPROCS=1")
 		child(t, cmd)
 	}
-	address := regexp.MustCompile(`page +(http://localhost:\d+)/(\S+)`)
-	var link []string
-	for end := time.Now().Add(patience); link == nil; time.Sleep(50 * time.Millisecond) {
-		if link = address.FindStringSubmatch(out.String()); link == nil && time.Now().After(end) {
-			t.Fatalf("pcp up prints no address of the page in %v:\n%s", patience, out)
-		}
-	}
-	p := &clicks{tab: open(t, &fake{Server: &httptest.Server{URL: link[1]}}, link[2], 1440, 1000)}
+	p := &clicks{tab: open(t, &fake{Server: &httptest.Server{URL: address}}, page, 1440, 1000)}
 	p.until("document.querySelectorAll('[aria-label=Processes] tbody tr').length >= 8")
 	p.shot("first")
 	for _, c := range []struct{ tile, marker string }{{"CPU", "culprit-loop-of-" + port}, {"Disks", "culprit-write-of-" + port}, {"Memory", "culprit-memory-of-" + port}} {
