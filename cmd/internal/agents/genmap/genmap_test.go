@@ -2,6 +2,7 @@ package genmap
 
 import (
 	"bytes"
+	"go/format"
 	"strings"
 	"testing"
 
@@ -20,8 +21,8 @@ package client
 // asked for
 
 var foo = []string{
-	BIN:  "sample.bin",
-	LOAD: "kernel.all.load",
+	"sample.bin",
+	"kernel.all.load",
 }
 
 // Indices of the names.
@@ -42,6 +43,32 @@ const (
 		out.Reset()
 		if err := writeGo(&out, strings.NewReader(bad), "spec", "client"); err == nil {
 			t.Errorf("%q gives %s", bad, &out)
+		}
+	}
+}
+
+// TestGoLayout checks that gofmt leaves the output alone.
+func TestGoLayout(t *testing.T) {
+	for _, spec := range []string{
+		"",
+		"# a comment\n",
+		"\n\n\n# a\n#\n# b\n\n\n",
+		"a {\n}\n",
+		"a {\nx Y\n}\nb {\nx Z\n}\n# end\n",
+		"\n\na {\n\n\n# one\n\n\nx Äö\nyy ABCDEF\n\nz G\n# two\nu HHHHHHHHH\n\n\n}\n\n\n",
+		"a {\n# only\n}\nb {\nx Z\n# last\n}\n",
+	} {
+		var out bytes.Buffer
+		if err := writeGo(&out, strings.NewReader(spec), "spec", "client"); err != nil {
+			t.Errorf("%q: %v", spec, err)
+			continue
+		}
+		want, err := format.Source(out.Bytes())
+		if err != nil {
+			t.Errorf("%q gives %s: %v", spec, &out, err)
+		}
+		if d := cmp.Diff(string(want), out.String()); d != "" {
+			t.Errorf("%q: -gofmt +got:\n%s", spec, d)
 		}
 	}
 }
