@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestOffered opens the dashboards that the page offers since the host has a GPU and latencies of disks. No others are offered.
+// TestOffered opens the dashboards that the page offers since the host has a GPU, latencies of disks, and chrony. No others are offered.
 func TestOffered(t *testing.T) {
 	f := newFake(t)
 	f.domains["99.1"] = []string{hostile, "gpu1"}
@@ -23,9 +23,10 @@ func TestOffered(t *testing.T) {
 	add("bpf.disk.all.read.latency", "99.3.0", "99.3", "u64", "counter", "count", func(i int, t float64) any {
 		return math.Floor([]float64{0, 5, 500, 0, 50, 0}[i] * math.Mod(t, 1e6))
 	})
+	add("chrony.tracking.sys_time_off", "99.0.5", "", "double", "instant", "sec", func(int, float64) any { return -0.002 })
 	p := open(t, f, "#/charts", 1280, 900)
 	options := "[...document.querySelectorAll('optgroup[label=\"Of this host\"] option')].map((o) => o.textContent).join()"
-	p.until(options + " === 'GPUs,Latency'")
+	p.until(options + " === 'GPUs,Latency,Time (chrony)'")
 	p.selects("Open a dashboard", "Latency")
 	// The rows are ranges, the largest above, from the first to the last with values.
 	p.until("document.querySelectorAll('.card').length === 1 && document.querySelector('.cells canvas') && document.querySelector('.legend')")
@@ -42,4 +43,8 @@ func TestOffered(t *testing.T) {
 	p.says(".datatable tbody th", "gpu0::004711 "+hostile)
 	p.accessible(script, "GPUs")
 	p.shot("gpus")
+	p.selects("Open a dashboard", "Time (chrony)")
+	p.until("document.querySelectorAll('.card').length === 1 && document.querySelectorAll('.uplot').length === 1")
+	p.until("document.querySelector('.card').textContent.includes('-2 ms')")
+	p.shot("chrony")
 }

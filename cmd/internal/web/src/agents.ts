@@ -4,7 +4,8 @@ import type { Dashboard, HeatPanel, Panel, Plot, Style, TablePanel } from "./das
 import type { Feed } from "./feed";
 
 // A Row of the table below is a chart: its title, its style, and its lines, each a metric and a legend.
-type Row = [title: string, style: Style | "heat" | "table", ...lines: [metric: string, legend?: string][]];
+// The values of the style "signed" may be negative.
+type Row = [title: string, style: Style | "heat" | "table" | "signed", ...lines: [metric: string, legend?: string][]];
 
 const rows: Record<string, Row[]> = {
   GPUs: [
@@ -65,6 +66,72 @@ const rows: Record<string, Row[]> = {
     ["Time of indexing", "line", ["elasticsearch.nodes.indices.indexing.index_time_in_millis", "%I"]],
     ["Size of indices", "area", ["elasticsearch.nodes.indices.store.size_in_bytes", "%I"]],
   ],
+  PostgreSQL: [
+    ["Sessions", "stack", ["postgresql.stat.database.numbackends", "%I"]],
+    ["Transactions", "line", ["postgresql.stat.database.xact_commit", "committed %I"], ["postgresql.stat.database.xact_rollback", "rolled back %I"]],
+    ["Rows changed", "line", ["postgresql.stat.database.tup_inserted", "inserted %I"], ["postgresql.stat.database.tup_updated", "updated %I"], ["postgresql.stat.database.tup_deleted", "deleted %I"]],
+    ["Blocks", "line", ["postgresql.stat.database.blks_hit", "from the cache %I"], ["postgresql.stat.database.blks_read", "from disk %I"]],
+    ["Rows read by sequential scans", "line", ["postgresql.stat.user_tables.seq_tup_read", "%I"]],
+  ],
+  "MySQL and MariaDB": [
+    ["Clients", "line", ["mysql.status.threads_connected", "connected"], ["mysql.status.threads_running", "running"]],
+    ["Statements", "line", ["mysql.status.com_select", "select"], ["mysql.status.com_insert", "insert"], ["mysql.status.com_update", "update"], ["mysql.status.com_delete", "delete"]],
+    ["Slow queries", "line", ["mysql.status.slow_queries", "slow"]],
+    ["Reads of InnoDB's pages", "line", ["mysql.status.innodb_buffer_pool_read_requests", "all"], ["mysql.status.innodb_buffer_pool_reads", "from disk"]],
+    ["Time of waiting for row locks", "line", ["mysql.status.innodb_row_lock_time", "waiting"]],
+    ["Traffic", "area", ["mysql.status.bytes_received", "received"], ["mysql.status.bytes_sent", "sent"]],
+  ],
+  Redis: [
+    ["Clients", "line", ["redis.connected_clients", "connected %I"], ["redis.blocked_clients", "blocked %I"]],
+    ["Commands", "line", ["redis.total_commands_processed", "%I"]],
+    ["Memory in use, bytes", "area", ["redis.used_memory", "%I"]],
+    ["Reads of keys", "line", ["redis.keyspace_hits", "found %I"], ["redis.keyspace_misses", "missing %I"]],
+    ["Keys removed", "line", ["redis.expired_keys", "expired %I"], ["redis.evicted_keys", "for lack of memory %I"]],
+  ],
+  Valkey: [
+    ["Clients", "line", ["valkey.clients.connected", "connected"], ["valkey.clients.blocked", "blocked"]],
+    ["Commands", "line", ["valkey.stats.total_commands", "commands"]],
+    ["Memory in use", "area", ["valkey.memory.used", "in use"], ["valkey.memory.used_rss", "resident"]],
+    ["Reads of keys", "line", ["valkey.stats.keyspace_hits", "found"], ["valkey.stats.keyspace_misses", "missing"]],
+    ["Keys removed", "line", ["valkey.stats.expired_keys", "expired"], ["valkey.stats.evicted_keys", "for lack of memory"]],
+  ],
+  Memcached: [
+    ["Reads of items", "line", ["memcache.hits", "found %I"], ["memcache.misses", "missing %I"]],
+    ["Writes of items", "line", ["memcache.sets", "%I"]],
+    ["Memory of the items", "area", ["memcache.bytes", "%I"]],
+    ["Connections", "line", ["memcache.current_connections", "%I"]],
+  ],
+  nginx: [
+    ["Requests", "line", ["nginx.requests_count", "requests"]],
+    ["Connections", "stack", ["nginx.reading", "reading"], ["nginx.writing", "writing"], ["nginx.waiting", "idle"]],
+    ["Connections accepted and handled", "line", ["nginx.accepts_count", "accepted"], ["nginx.handled_count", "handled"]],
+  ],
+  Apache: [
+    ["Requests", "line", ["apache.total_accesses", "requests"]],
+    ["Traffic", "area", ["apache.total_kbytes", "sent"]],
+    ["Workers", "stack", ["apache.busy_servers", "busy"], ["apache.idle_servers", "idle"]],
+    ["Busy workers", "stack", ["apache.sb_reading", "reading"], ["apache.sb_writing_reply", "replying"], ["apache.sb_keepalive", "keeping a connection"], ["apache.sb_dns_lookup", "looking a name up"], ["apache.sb_closing", "closing"]],
+  ],
+  HAProxy: [
+    ["HTTP requests", "line", ["haproxy.stat.req_tot", "%I"]],
+    ["Sessions", "line", ["haproxy.stat.scur", "%I"]],
+    ["Requests in the queue", "line", ["haproxy.stat.qcur", "%I"]],
+    ["Errors", "line", ["haproxy.stat.hrsp_5xx", "status 5xx %I"], ["haproxy.stat.econ", "no connection %I"]],
+    ["Traffic", "area", ["haproxy.stat.bin", "received %I"], ["haproxy.stat.bout", "sent %I"]],
+    ["Average time to respond", "line", ["haproxy.stat.rtime", "%I"]],
+  ],
+  RabbitMQ: [
+    ["Messages ready", "stack", ["rabbitmq.queue.messages_ready", "%I"]],
+    ["Messages unacknowledged", "stack", ["rabbitmq.queue.messages_unacknowledged", "%I"]],
+    ["Consumers", "line", ["rabbitmq.queue.consumers", "%I"]],
+    ["Memory of queues", "area", ["rabbitmq.queue.memory", "%I"]],
+  ],
+  "Time (chrony)": [
+    ["Offset of the system clock", "signed", ["chrony.tracking.sys_time_off", "now"], ["chrony.tracking.rms_off", "average"]],
+    ["Distance to the reference clock", "line", ["chrony.tracking.root_delay", "delay"], ["chrony.tracking.root_disp", "dispersion"]],
+    ["Offsets of sources", "signed", ["chrony.sourcestats.offset", "%I"]],
+  ],
+  "Caches of processors": [["Share of the last level caches in use", "stack", ["resctrl.llc.occupancy", "%I"]]],
   Energy: [
     ["Power of processors", "line", ["denki.rapl.energy", "%I"]],
     ["Power of the battery", "line", ["denki.bat.power_now", "%I"]],
@@ -87,6 +154,7 @@ function panelOf([title, style, ...lines]: Row): Panel {
   const plots = lines.map(([metric, legend]): Plot => ({ metric, ...(legend ? { legend } : {}), optional: true }));
   if (style === "heat") return { kind: "heat", title, buckets: true, top: mostBuckets, plots } satisfies HeatPanel;
   if (style === "table") return { kind: "table", title, rows: tableRows, plots } satisfies TablePanel;
+  if (style === "signed") return { kind: "chart", title, style: "line", plots };
   return { kind: "chart", title, style, min: 0, plots };
 }
 
