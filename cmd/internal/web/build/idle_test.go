@@ -77,7 +77,7 @@ func TestIdle(t *testing.T) {
 		t.Skip("SKIPPED: it takes minutes; set PCP_TEST_LONG")
 	}
 	chrome(t)
-	address, page, server := up(t)
+	address, page, server := up(t, t.TempDir())
 	d := time.Duration(longtest.N(30, 120)) * time.Second
 	if s, err := time.ParseDuration(os.Getenv("PCP_TEST_IDLE")); err == nil {
 		d = s
@@ -100,8 +100,8 @@ func TestIdle(t *testing.T) {
 	p.shot("idle")
 }
 
-// up starts "pcp up", and returns the address of its server, the rest of that of its page, and its process.
-func up(t *testing.T) (address, page string, pid int) {
+// up starts "pcp up" with a home directory, and returns the address of its server, the rest of that of its page, and its process.
+func up(t *testing.T, home string) (address, page string, pid int) {
 	t.Helper()
 	dir := t.TempDir()
 	pcp := os.Getenv("PCP_TEST_BINARY")
@@ -121,7 +121,7 @@ func up(t *testing.T) (address, page string, pid int) {
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	ln.Close()
 	cmd := exec.Command(pcp, "up", "--port", port, "--dir", filepath.Join(dir, "state"))
-	cmd.Env = append(os.Environ(), "HOME="+dir)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=")
 	out := child(t, cmd)
 	find := regexp.MustCompile(`page +(http://localhost:\d+)/(\S+)`)
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {

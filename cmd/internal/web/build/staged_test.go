@@ -91,7 +91,7 @@ func child(t *testing.T, cmd *exec.Cmd) *output {
 // in the page of "pcp up", in at most three clicks.
 func TestStaged(t *testing.T) {
 	chrome(t)
-	address, page, _ := up(t)
+	address, page, _ := up(t, t.TempDir())
 	port := address[strings.LastIndexByte(address, ':')+1:]
 	written := filepath.Join(t.TempDir(), "written")
 	for _, what := range []string{"loop", "write", "memory"} {

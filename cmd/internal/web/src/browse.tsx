@@ -7,6 +7,7 @@ import { useApp, useFeedVersion } from "./context";
 import { chartOf, type ChartPanel } from "./dashboard";
 import { maxLines } from "./lines";
 import type { Meta } from "./source";
+import { plain } from "./time";
 import { showWith } from "./units";
 import { kindOf, lineOf, valueAt } from "./values";
 
@@ -110,7 +111,7 @@ function Branch(props: { node: Node; open: Set<string>; toggle: (name: string) =
                 <span class="of">{c.count}</span>
               </button>
             ) : (
-              <button type="button" role="treeitem" aria-level={depth + 1} aria-selected={chosen === c.name} class={"leaf" + (chosen === c.name ? " chosen" : "")} title={c.meta?.oneline} onClick={() => c.meta && choose(c.meta)}>
+              <button type="button" role="treeitem" aria-level={depth + 1} aria-selected={chosen === c.name} class={"leaf" + (chosen === c.name ? " chosen" : "")} title={c.meta && plain(c.meta.oneline)} onClick={() => c.meta && choose(c.meta)}>
                 <span class="name">{c.part}</span>
               </button>
             )}
@@ -204,7 +205,7 @@ export function Browse() {
               <li key={m.name}>
                 <button type="button" class={"leaf" + (state.metric === m.name ? " chosen" : "")} onClick={() => choose(m)}>
                   <span class="name">{m.name}</span>
-                  <span class="line1">{m.oneline}</span>
+                  <span class="line1">{plain(m.oneline)}</span>
                 </button>
               </li>
             ))}
@@ -256,7 +257,7 @@ function About(props: { meta: Meta }) {
     for (let i = cells.length - 1; i >= 0; i--) {
       if (table.t[i] > at + 1e-6) continue;
       if (at - table.t[i] > age) break;
-      if (cells[i] !== null) return String(cells[i]);
+      if (cells[i] !== null) return plain(String(cells[i]), true);
     }
     return "–";
   };
@@ -274,7 +275,7 @@ function About(props: { meta: Meta }) {
           Add to charts
         </button>
       </header>
-      {m.oneline && <p class="oneline">{m.oneline}</p>}
+      {m.oneline && <p class="oneline">{plain(m.oneline)}</p>}
       <dl class="facts">
         <div>
           <dt>Units</dt>
@@ -305,7 +306,7 @@ function About(props: { meta: Meta }) {
           <input type="checkbox" checked={raw} onChange={(e) => setRaw(e.currentTarget.checked)} /> the counter itself, not its rate
         </label>
       )}
-      {m.help && m.help !== m.oneline && <p class="help">{m.help}</p>}
+      {m.help && m.help !== m.oneline && <p class="help">{plain(m.help, true)}</p>}
       {labels.length > 0 && (
         <details>
           <summary>{labels.length} labels</summary>
@@ -313,7 +314,7 @@ function About(props: { meta: Meta }) {
             {labels.map(([k, x]) => (
               <div key={k}>
                 <dt>{k}</dt>
-                <dd>{typeof x === "string" ? x : JSON.stringify(x)}</dd>
+                <dd>{plain(typeof x === "string" ? x : JSON.stringify(x))}</dd>
               </div>
             ))}
           </dl>
@@ -357,10 +358,10 @@ function About(props: { meta: Meta }) {
                               setChosen(s);
                             }}
                           />
-                          <span class="name">{i}</span>
+                          <span class="name">{plain(i)}</span>
                         </label>
                       ) : (
-                        <span class="name">{i || "value"}</span>
+                        <span class="name">{plain(i) || "value"}</span>
                       )}
                     </th>
                     {kind.rate && <td>{showWith(valueAt(lineOf(table!, cells, kind, at - age, at), at, age), kind.unit, kind.utilization)}</td>}

@@ -7,6 +7,7 @@ import { maxQuery, maxTop, parseMetric, reduced, styles, type ChartPanel, type L
 import { Dialog } from "./dialog";
 import { labelText, maxLines, sourceOf, wantKey, wantPlots } from "./lines";
 import { rampNames, schemeNames } from "./schemes";
+import { plain } from "./time";
 import { Typeahead } from "./typeahead";
 
 // The ways to show plots: styles of charts, and other kinds of panels.
@@ -221,7 +222,7 @@ function EditPlot(props: { plot: Plot; variables: Variable[]; onChange: (p: Plot
                   set({ instances: now.size === insts.length ? undefined : [...now] });
                 }}
               />
-              <span class="name">{i}</span>
+              <span class="name">{plain(i)}</span>
             </label>
           ))}
         </div>
@@ -282,7 +283,7 @@ function EditPlot(props: { plot: Plot; variables: Variable[]; onChange: (p: Plot
         ))}
       </div>
       {m && x.where && Object.keys(x.where).length > 0 && (
-        <p class="note">Only instances with {Object.entries(x.where).map(([k, l]) => `${k} = ${l.map((s) => labelText(s)).join(" or ")}`).join(", ")}.</p>
+        <p class="note">Only instances with {Object.entries(x.where).map(([k, l]) => `${k} = ${l.map((s) => labelText(s)).join(" or ")}`).map((s) => plain(s)).join(", ")}.</p>
       )}
       {picker}
     </li>

@@ -17,7 +17,7 @@ import { Card } from "./panels";
 import { Recorder } from "./recording";
 import { initial, link, readLink, remember, remembered, shown, sortingOf, windows, type Page, type State, type View } from "./state";
 import { apply, choose, current, letters, wantsDark, type Theme } from "./theme";
-import { dated, span } from "./time";
+import { dated, plain, span } from "./time";
 import { move, TimeBar, usePlayback } from "./timebar";
 import { Typeahead } from "./typeahead";
 import { overview, tables } from "./views";
@@ -331,12 +331,12 @@ function Head(props: { several: boolean; flip: () => void; help: () => void }) {
           <select aria-label="Host" value={feed.host} onChange={(e) => set({ host: e.currentTarget.value })}>
             {feed.hosts.map((n) => (
               <option key={n} value={n}>
-                {n}
+                {plain(n)}
               </option>
             ))}
           </select>
         ) : (
-          <span class="name">{feed.host || "…"}</span>
+          <span class="name">{plain(feed.host) || "…"}</span>
         )}
         <span class="vh">, {label}</span>
       </span>

@@ -9,13 +9,14 @@ import type { ChartPanel, Dashboard, ListPanel, Panel } from "./dashboard";
 import { subjectOf, Table, useVersion } from "./activity";
 import { Edit, EditTitle } from "./edit";
 import { DataTable, Heat, Values, Words } from "./kinds";
+import { plain } from "./time";
 
 export function Card(props: { panel: Panel; own: boolean; fixed?: boolean; of?: Dashboard; onChange?: (p: Panel | null) => void; onMove?: (by: number) => void }) {
   const { feed, say, addChart, against } = useApp();
   const [editing, setEditing] = useState(false);
   const [large, setLarge] = useState(false);
   const p = useMemo(() => (props.of ? filled(props.panel, props.of) : props.panel), [props.panel, props.of?.variables]);
-  const title = p.title.replace(/%[hH]/g, feed.host);
+  const title = plain(p.title.replace(/%[hH]/g, feed.host));
   const exporter = useRef<Exporter | null>(null);
   return (
     <section class={"card" + (large || (p.kind === "text" && !p.text.trim()) ? " large" : "")} aria-label={title}>

@@ -3,6 +3,7 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import { find, useAll } from "./browse";
+import { plain } from "./time";
 
 const proposals = 12;
 let fields = 0;
@@ -79,7 +80,7 @@ export function Typeahead(props: { label: string; placeholder: string; id?: stri
             }}
           >
             <span class="name">{m.name}</span>
-            <span class="line1">{m.oneline}</span>
+            <span class="line1">{plain(m.oneline)}</span>
           </li>
         ))}
       </ul>
