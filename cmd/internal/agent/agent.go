@@ -4,6 +4,7 @@ package agent
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	library "github.com/go-pcp/pcp/agent"
@@ -19,7 +20,7 @@ func own() []builtin.Spec {
 }
 
 // Builtins returns the table.
-func Builtins() []builtin.Spec { return append(library.Builtins(), own()...) }
+func Builtins() []builtin.Spec { return slices.Concat(library.Builtins(), own()) }
 
 // Named returns the agent called name.
 func Named(name string) (builtin.Spec, bool) {

@@ -23,8 +23,8 @@ func commandPage(c *cli.Command, version string) []byte {
 		p.synopsis(modern, c.Synopsis)
 	}
 	p.section("DESCRIPTION")
-	if c.Doc != "" {
-		p.text(c.Doc)
+	if text := c.Text(); text != "" {
+		p.text(text)
 	} else {
 		p.text(sentence(c.Summary))
 	}

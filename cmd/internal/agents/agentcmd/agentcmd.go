@@ -15,21 +15,23 @@ import (
 // Commands returns a command for each agent that can be a separate program.
 func Commands() []*cli.Command {
 	var list []*cli.Command
-	for _, b := range agent.Builtins() {
-		if !b.OfCollector {
+	builtins := agent.Builtins()
+	for i := range builtins {
+		if b := &builtins[i]; !b.OfCollector {
 			list = append(list, command(b))
 		}
 	}
 	return append(list, rootCommand(), recordCommand, loadCommand)
 }
 
-func command(b builtin.Spec) *cli.Command {
+func command(b *builtin.Spec) *cli.Command {
+	name := "pmda" + b.Name
 	return &cli.Command{
-		Name: "pmda" + b.Name, Link: "pmda" + b.Name,
+		Name: name, Link: name,
 		Group:       cli.AgentPrograms,
 		Summary:     "serve the agent " + b.Name + " to the collector that starts it",
 		Synopsis:    synopsis(b),
-		Doc:         doc(b),
+		MakeDoc:     func() string { return doc(b) },
 		SeeAlso:     []string{"pmcd(1)", "pcp-agent-test(1)", "pmcd.conf(5)"},
 		Options:     func() []cli.Option { return options(daemon(b, nil)) },
 		DieOnSignal: true, // the collector ends its agents by closing the pipe, or with SIGTERM
@@ -55,7 +57,7 @@ func options(d *pmda.Daemon) []cli.Option {
 }
 
 // doc returns the manual text of an agent's command.
-func doc(b builtin.Spec) string {
+func doc(b *builtin.Spec) string {
 	domain, notReady := strconv.Itoa(b.Domain), ""
 	if b.Program.StartsNotReady {
 		notReady = " notready"
@@ -68,7 +70,7 @@ A line of pmcd.conf for it is
 }
 
 // synopsis returns the usage line of an agent that takes arguments, else "".
-func synopsis(b builtin.Spec) string {
+func synopsis(b *builtin.Spec) string {
 	if b.Program.Args == "" {
 		return ""
 	}
@@ -76,7 +78,7 @@ func synopsis(b builtin.Spec) string {
 }
 
 // daemon returns the program of b. Only running it requires env.
-func daemon(b builtin.Spec, env *cli.Env) *pmda.Daemon {
+func daemon(b *builtin.Spec, env *cli.Env) *pmda.Daemon {
 	var args, given []string
 	var settings []builtin.Setting
 	return &pmda.Daemon{

@@ -27,8 +27,10 @@ type Command struct {
 
 	// Doc describes the command, in paragraphs of plain text with an empty line
 	// between; indented lines are kept as they are. "pcp help NAME" and the
-	// manual page are both made from Doc, Examples and Options.
+	// manual page are both made from Doc, Examples and Options. MakeDoc replaces Doc in a
+	// text of parts, for the same reason as Options is a function.
 	Doc      string
+	MakeDoc  func() string
 	Examples []Example
 	SeeAlso  []string // names of manual pages, "pmval(1)"
 
@@ -60,6 +62,14 @@ func (c *Command) OptionList() []Option {
 		return nil
 	}
 	return c.Options()
+}
+
+// Text returns the description of c, Doc or what MakeDoc returns.
+func (c *Command) Text() string {
+	if c.MakeDoc != nil {
+		return c.MakeDoc()
+	}
+	return c.Doc
 }
 
 // Through reports whether c is called through pcp, which sets variables such as PCP_ARCHIVE that

@@ -21,7 +21,7 @@ func WriteHelp(w io.Writer, c *Command, bold func(string) string) {
 	}
 	line, _ := strings.CutPrefix(getopt.Line(name, c.Synopsis), "Usage:")
 	fmt.Fprintf(w, "\n%s%s", bold("Usage:"), line)
-	if doc := strings.Trim(c.Doc, "\n"); doc != "" {
+	if doc := strings.Trim(c.Text(), "\n"); doc != "" {
 		fmt.Fprintf(w, "\n%s\n", doc)
 	}
 	if len(c.Sub) > 0 {
