@@ -405,6 +405,9 @@ func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)
 			case c.lacks != "" && b.set.Version7 && !d.quiet:
 				report(&SemanticError{d.Name, "operand " + c.lacks, unknownOperand})
 			}
+			if log != nil {
+				b.traceUnbound(d)
+			}
 			continue
 		}
 		root.desc.PMID = d.PMID

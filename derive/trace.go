@@ -152,6 +152,8 @@ func (c *checker) traceOperands(log *debug.Log, n *node) bool {
 		}
 		switch _, ok := c.desc(n.text); {
 		case n.op == opDefined:
+		case (id == pcp.PMIDNull || !ok) && c.b.set.Version7: // traceUnbound follows
+			return false
 		case id == pcp.PMIDNull:
 			log.Printf("bind_expr: error: derived metric %s: operand: %s: %v\n", c.name, n.text, pcp.ErrName)
 			return false
@@ -173,6 +175,13 @@ func (b *Binding) traceLookup(name string) pcp.PMID {
 		log.Printf("__dmgetpmid: metric \"%s\" -> %v\n", name, pcp.ErrName)
 	}
 	return id
+}
+
+// traceUnbound traces that a definition could not be bound, as version 7 does.
+func (b *Binding) traceUnbound(d *bound) {
+	if b.set.Version7 {
+		b.set.tracing().Printf("__dmbind: bind_expr failed for metric[%d] %s\n", b.index(d), d.Name)
+	}
 }
 
 // traceBound traces that a definition was bound.

@@ -95,6 +95,30 @@ __dmclosecontext(->ctx 0) called dm->ADDR 5 metrics
 `)
 }
 
+// TestTraceSeven traces a definition that lacks an operand, as version 7 does.
+func TestTraceSeven(t *testing.T) {
+	var b bytes.Buffer
+	s := traced(&b)
+	s.Version7 = true
+	if err := s.Add("my.b", "1 + nosuch"); err != nil {
+		t.Fatal(err)
+	}
+	b.Reset()
+	var reported []error
+	binding := s.Bind(newFake(), func(err error) { reported = append(reported, err) })
+	if err := binding.BindNames(t.Context(), func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if len(reported) != 1 {
+		t.Errorf("reported: %v", reported)
+	}
+	checkTrace(t, &b, `
+__dmgetpmid: metric "my.b" -> PMID 511.0.3
+__dmgetpmid: metric "nosuch" -> Unknown metric name
+__dmbind: bind_expr failed for metric[2] my.b
+`)
+}
+
 func TestTraceEvaluate(t *testing.T) {
 	var b bytes.Buffer
 	s := traced(&b, debugname.Appl2)
