@@ -69,7 +69,7 @@ func run(_ context.Context, env *cli.Env) int {
 			code = -code
 			fmt.Fprintf(env.Stdout, "Code is positive, assume you mean %d\n", code)
 		}
-		fmt.Fprintf(env.Stdout, "Code: %d 0x%x Text: %s\n", code, uint32(code), pcp.Error(code))
+		fmt.Fprintf(env.Stdout, "Code: %d 0x%x Text: %s\n", code, uint32(code), text(env, code))
 	}
 	return 0
 }
@@ -77,8 +77,25 @@ func run(_ context.Context, env *cli.Env) int {
 func list(env *cli.Env) {
 	fmt.Fprintln(env.Stdout, "  Code  Symbolic Name          Message")
 	for e := range pcp.Errors() {
+		if e == pcp.ErrNYI && env.Seven() { // the last
+			fmt.Fprintf(env.Stdout, "%6d  %-22s %s\n", errArg, "PM_ERR_ARG", errArgText)
+		}
 		fmt.Fprintf(env.Stdout, "%6d  %-22s %s\n", int32(e), e.Symbol(), e)
 	}
+}
+
+// PM_ERR_ARG, which version 7 added.
+const (
+	errArg     = -12415
+	errArgText = "Bad value for function argument"
+)
+
+// text returns the message of a code.
+func text(env *cli.Env, code int32) string {
+	if code == errArg && env.Seven() {
+		return errArgText
+	}
+	return pcp.Error(code).Error()
 }
 
 // decode reads a code, all of it hexadecimal after 0x or else the decimal

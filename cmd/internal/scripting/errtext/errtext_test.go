@@ -12,9 +12,13 @@ import (
 )
 
 // pmerr runs our pmerr.
-func pmerr(args ...string) string {
+func pmerr(args ...string) string { return pmerrOf("", args...) }
+
+// pmerrOf runs it with a value of PCP_COMPAT.
+func pmerrOf(compat string, args ...string) string {
 	var out, errs bytes.Buffer
-	env := &cli.Env{Name: "pmerr", Args: args, Stdout: &out, Stderr: &errs, Command: Command}
+	getenv := func(name string) string { return map[string]string{"PCP_COMPAT": compat}[name] }
+	env := &cli.Env{Name: "pmerr", Args: args, Stdout: &out, Stderr: &errs, Getenv: getenv, Command: Command}
 	status := Command.Run(context.Background(), env)
 	return fmt.Sprintf("%s---\n%s---\nstatus %d\n", &out, &errs, status)
 }
@@ -104,6 +108,18 @@ func TestOracle(t *testing.T) {
 		want := fmt.Sprintf("%s---\n%s---\nstatus %d\n", &out, &errs, cmd.ProcessState.ExitCode())
 		if got := pmerr(args...); got != want {
 			t.Errorf("pmerr %q:\n%stheirs\n%s", args, got, want)
+		}
+	}
+}
+
+// TestSeven: the code that version 7 added has a message with PCP_COMPAT=7, and only then.
+func TestSeven(t *testing.T) {
+	for compat, want := range map[string]string{"": "No such PMAPI error code (-12415)", "7": "Bad value for function argument"} {
+		if got := pmerrOf(compat, "-12415"); got != "Code: -12415 0xffffcf81 Text: "+want+"\n---\n---\nstatus 0\n" {
+			t.Errorf("PCP_COMPAT=%s:\n%s", compat, got)
+		}
+		if list := pmerrOf(compat, "-l"); strings.Contains(list, "\n-12415  PM_ERR_ARG             Bad value") != (compat == "7") {
+			t.Errorf("PCP_COMPAT=%s: the list has -12415, or lacks it:\n%s", compat, list)
 		}
 	}
 }
