@@ -124,12 +124,12 @@ func semText(s pcp.Sem) string {
 func (m *metricClauses) nameClause() {
 	m.need(tokAssign)
 	name := m.want("Expecting "+m.nameTerm()+" in iname clause", tokGName).text
-	// The word after it is already read; messages about the name do not show it.
+	// The word after it is already read; messages about the name show its line only in version 7.
 	line := m.line
 	again := m.is(tokDupOK)
 	if again {
 		m.take()
-	} else {
+	} else if !m.cfg.Seven {
 		m.line = line
 	}
 	m.each(metricName, "name", false, func(s *metricSpec) {

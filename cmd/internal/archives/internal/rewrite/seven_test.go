@@ -48,6 +48,37 @@ func TestSevenNames(t *testing.T) {
 	}
 }
 
+// TestSevenLine checks the line in a message about a name, which in version 7 is that of the next word.
+func TestSevenLine(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "a")
+	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Version: archive.Version3, Start: pcp.Timestamp{Sec: 1700000000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	desc := pcp.Desc{PMID: pcp.NewPMID(245, 0, 1), Type: pcp.Type32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
+	res := &pcp.Result{Time: pcp.Timestamp{Sec: 1700000000}}
+	res.AddSet(desc.PMID)
+	if err := errors.Join(w.Desc(desc, "cellar.one"), w.WriteResult(res), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a, err := archive.Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, seven := range []bool{false, true} {
+		var lines []int
+		r := New(a, Config{Seven: seven, Verbose: true, Warn: func(w Warning) { lines = append(lines, w.Line) }})
+		if err := r.Parse("rules", []byte("metric cellar.one {\nname -> cellar.one\n# a remark\nsem -> instant }\n")); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]int{false: 2, true: 4}[seven]
+		if len(lines) == 0 || lines[0] != want {
+			t.Errorf("version 7 %t: warnings of the lines %v, want line %d first", seven, lines, want)
+		}
+	}
+}
+
 // TestSevenOutput has a metric use an instance domain that another rule renumbers, which version 6 does not find.
 func TestSevenOutput(t *testing.T) {
 	dir := t.TempDir()
