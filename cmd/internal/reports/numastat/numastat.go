@@ -26,7 +26,8 @@ numastat, pcp -a ARCHIVE -S TIME numastat) select the host and the time.
 Without -w the width of lines is NUMASTAT_WIDTH, or that of the terminal; other output has all nodes
 in one line.
 
-As in PCP 7, -m prints the memory of each node by use, in Kbytes, and -n the allocations with a heading. With -p the
+As in PCP 7, -m prints the memory of each node by use, in Kbytes, and -n the allocations with a heading. With PCP_COMPAT=7, -n
+is the default. With -p the
 arguments are processes: numbers, or regular expressions that match a part of the command line. For one process its
 memory on each node is divided into huge pages, heap, stack and the rest; several are a table. Memory of processes of
 other users is only visible to root.`,
@@ -93,6 +94,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		},
 		Check: func(o *source.Options) bool {
 			s.local = !o.FromArchive() && len(o.Hosts) == 0
+			if env.Seven() && !s.any() && !o.JSON {
+				s.allocations = true
+			}
 			wrong = cmp.Or(wrong, s.match(o.Args))
 			if s.any() && o.JSON {
 				wrong = errors.New("--json is only for the report without -m, -n and -p")

@@ -113,7 +113,7 @@ func (s *selection) report(ctx context.Context, m *pmcc.Manager) int {
 	}
 	nodes = s.online(m, nodes, !slices.Contains(missing, optional[0]))
 	slices.SortFunc(nodes, func(a, b pcp.Instance) int { return cmp.Compare(a.Inst, b.Inst) })
-	fmt.Fprintln(m.Out, strings.Replace(m.Machine(), "    (", "  (", 1))
+	fmt.Fprintln(m.Out, m.Machine())
 	fmt.Fprintf(m.Out, "%-20s : %s\n", "Timestamp", m.Clock("%m/%d/%Y %H:%M:%S", m.Now()))
 	if s.memory {
 		rows := make([]string, len(memory))
@@ -228,7 +228,7 @@ func (s *selection) processTables(m *pmcc.Manager, online []pcp.Instance) int {
 	return 0
 }
 
-// find returns the processes that the arguments select, by number.
+// find returns the processes that the arguments select, by number. Those that are selected by a pattern have maps.
 func (s *selection) find(m *pmcc.Manager) ([]process, error) {
 	text := func(name string) (map[int32]string, error) {
 		values, err := m.As(name, pcp.TypeString)
@@ -271,7 +271,7 @@ func (s *selection) find(m *pmcc.Manager) ([]process, error) {
 				p.total[node] += mb
 			}
 		}
-		if known {
+		if known || slices.Contains(s.pids, p.pid) {
 			list = append(list, p)
 		}
 	}

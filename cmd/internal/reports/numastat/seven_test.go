@@ -51,7 +51,7 @@ func record(t *testing.T) string {
 	return reporttest.Record(t, time.Second, list...)
 }
 
-const head = "Linux  6.1  (cellar)  11/14/23  arm64  (4 CPU)\nTimestamp            : 11/14/2023 22:13:20\n"
+const head = "Linux  6.1  (cellar)  11/14/23  arm64    (4 CPU)\nTimestamp            : 11/14/2023 22:13:20\n"
 
 func TestMemory(t *testing.T) {
 	base := record(t)
@@ -68,6 +68,18 @@ func TestMemory(t *testing.T) {
 	out, _ = reporttest.Run(t, Command, base, "-n", "-w", "32")
 	if want := strings.Repeat(" ", 30) + "node0       \nHit                  :            0\n" + strings.Repeat(" ", 30) + "node1       \nHit                  :          100\n"; !strings.Contains(out, want) {
 		t.Errorf("no %q in:\n%s", want, out)
+	}
+}
+
+// TestSeven: with PCP_COMPAT=7 the report without options is that of -n.
+func TestSeven(t *testing.T) {
+	base := record(t)
+	want, _ := reporttest.Run(t, Command, base, "-n")
+	if out, status := reporttest.RunEnv(t, Command, map[string]string{"PCP_COMPAT": "7"}, base); out != want || status != 0 {
+		t.Errorf("status %d, %s\nwant\n%s", status, out, want)
+	}
+	if out, _ := reporttest.Run(t, Command, base); out == want {
+		t.Errorf("the report of version 7 without PCP_COMPAT:\n%s", out)
 	}
 }
 
@@ -98,7 +110,8 @@ func TestProcesses(t *testing.T) {
 	f("No matching process with NUMA maps data for PID 8.\n\n"+strings.Replace(table, "7 (db)                       8.00             0.00             8.00\n31 (db)                      8.00             0.00             8.00\n",
 		"31 (db)                      8.00             0.00             8.00\n7 (db)                       8.00             0.00             8.00\n", 1), "-p", "31", "8", "7")
 	f("No matching processes with NUMA maps data.\n\n", "-p", "web")
-	f("No matching process with NUMA maps data for PID 12.\n\n", "-p", "12")
+	zero := strings.NewReplacer("PID 7 (db)", "PID 12 (web)", "0.50", "0.00", "1.50", "0.00", "2.50", "0.00", "3.50", "0.00", "8.00", "0.00")
+	f(zero.Replace(detail), "-p", "12") // without maps
 	for _, args := range [][]string{{"-p"}, {"-p", "0"}, {"-p", "99999999999"}, {"-p", "("}, {"-m", "7"}, {"-m", "--json"}} {
 		if out, status := reporttest.Run(t, Command, base, args...); status != 1 {
 			t.Errorf("%q: status %d: %s", args, status, out)
