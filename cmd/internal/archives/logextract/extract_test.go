@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -229,6 +231,49 @@ func TestSeven(t *testing.T) {
 		}
 		if n := len(a.Index()); len(results) != c.records || n != c.entries {
 			t.Errorf("%v %v: %d records and %d entries, want %d and %d", c.env, c.args, len(results), n, c.records, c.entries)
+		}
+		a.Close()
+	}
+}
+
+// TestSevenTwice merges archives with records of the same times, each with new instances and thus an entry of the index:
+// with PCP_COMPAT=7 each time has one entry.
+func TestSevenTwice(t *testing.T) {
+	from := t.TempDir()
+	const n = 3
+	for i, name := range []string{"a", "b"} {
+		desc := pcp.Desc{PMID: pcp.NewPMID(245, 0, 1+i), Type: pcp.Type32, InDom: pcp.NewInDom(245, 1+i), Sem: pcp.SemInstant}
+		start := pcp.Timestamp{Sec: 1700000000}
+		w, err := archive.Create(filepath.Join(from, name), archive.WriterConfig{Label: archive.Label{Version: archive.Version3, Start: start, Host: "cellar", TimeZone: "UTC"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.Desc(desc, "test."+name)
+		for j := range n {
+			res := pcp.Result{Time: start.Add(time.Duration(j) * time.Second)}
+			res.AddSet(desc.PMID)
+			res.Sets[0].ValFmt = pcp.ValInSitu
+			res.Add(pcp.Int32Value(1).WithInst(int32(j)))
+			err = errors.Join(err, w.InDom(res.Time, desc.InDom, []pcp.Instance{{Inst: int32(j), Name: strconv.Itoa(j)}}), w.WriteResult(&res))
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		compat string
+		times  int // an entry at the end, too, without PCP_COMPAT
+	}{{"", 2*n + 1}, {"7", n}} {
+		dir := t.TempDir()
+		if res := runTool(t, true, dir, []string{"PCP_COMPAT=" + c.compat}, filepath.Join(from, "a"), filepath.Join(from, "b"), "out"); res.Status != 0 {
+			t.Fatalf("PCP_COMPAT=%s: status %d: %s", c.compat, res.Status, res.Err)
+		}
+		a, err := archive.Open(filepath.Join(dir, "out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Index(); len(got) != c.times {
+			t.Errorf("PCP_COMPAT=%s: %d entries, want %d: %v", c.compat, len(got), c.times, got)
 		}
 		a.Close()
 	}

@@ -91,7 +91,7 @@ func (x *extractor) merge() error {
 		return errAbandon
 	}
 	var err error
-	if !x.seven || x.indexed != x.current { // PCP 7 has one entry for a time
+	if !x.seven || x.indexed != x.current {
 		_, data, meta := x.out.Position()
 		err = x.out.IndexAt(x.current, meta, min(x.oldData, data))
 	}
@@ -352,10 +352,12 @@ func (x *extractor) writeRecord(in *input) error {
 	x.oldData = old
 	// A record with the time 0 has no entry, as in C.
 	if (needIndex || old == int64(archive.LabelSize(x.version)) || now > x.flushAt) && r.Time.Compare(pcp.Timestamp{}) > 0 {
-		if err := x.out.IndexAt(r.Time, x.oldMeta, old); err != nil {
-			return x.writeFailed("__pmLogPutResult: log data", err)
+		if !x.seven || x.indexed != r.Time { // PCP 7 has one entry for a time
+			if err := x.out.IndexAt(r.Time, x.oldMeta, old); err != nil {
+				return x.writeFailed("__pmLogPutResult: log data", err)
+			}
+			x.indexed = r.Time
 		}
-		x.indexed = r.Time
 		x.oldData, x.oldMeta = now, meta
 		x.flushAt = now + indexBytes
 	}
