@@ -25,12 +25,8 @@ func (l *list) layout() layout {
 	const family = "PID\t\tPPID\t\tTTY\tTIME\t\tCMD"
 	switch {
 	case l.all:
-		return layout{"PID\t\t\tTTY\tTIME\t\tCMD", func(l *list, p pmcc.Process) string {
-			command := name(p)
-			if l.env.Seven() { // PCP 7 shows the arguments
-				command = text(p, "proc.psinfo.psargs")
-			}
-			return fmt.Sprintf("%s\t\t%s\t%s\t%s", pid(p), tty(p), used(p), command)
+		return layout{"PID\t\t\tTTY\tTIME\t\tCMD", func(_ *list, p pmcc.Process) string {
+			return fmt.Sprintf("%s\t\t%s\t%s\t%s", pid(p), tty(p), used(p), name(p))
 		}}
 	case l.plain():
 		return layout{"PID\t\tTIME\t\tCMD", func(l *list, p pmcc.Process) string {

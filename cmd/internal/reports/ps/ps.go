@@ -24,7 +24,7 @@ linux. Options of pcp itself (pcp -h HOST ps, pcp -a ARCHIVE -S TIME -s 2 ps) se
 time and the number of samples. There is one list less than samples, since rates need two.
 
 Each option that selects processes prints a list, all in the layout of the first of -e, -p, -P, -U,
--u, -c.
+-u, -c. With PCP_COMPAT=7 there is one list, by the last of these options, and as many lists as samples.
 
 Columns of -o: %cpu, %mem, args, cls, cmd, pid, pname, ppid, pri, rss, rtprio, start, state, time, tty, uid, uname,
 vsize, wchan. As in the C program, cmd is cut off after 30 characters and %cpu is system time alone; args is the whole command.`,
@@ -83,10 +83,13 @@ type list struct {
 	chosen          bool     // -o
 	order           string   // of -O
 	stop            bool     // an argument was wrong, and the message has been printed
+	unsorted        string   // why -O cannot sort, or ""
+	last            rune     // the last option of -e, -c, -P, -p, -U and -u
 
 	optioned bool // there was an option
 	left     int  // number of lists to print, -1 until known
 
+	failed bool
 	begun  bool
 	header string // blanks after "Timestamp"
 	clock  string // time of the sample
@@ -96,6 +99,9 @@ type list struct {
 func (l *list) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	l.optioned = true
 	fields := func() []string { return strings.Split(strings.ReplaceAll(arg, ",", " "), " ") }
+	if strings.ContainsRune("ecPpUu", opt.Short) {
+		l.last = opt.Short
+	}
 	switch opt.Short {
 	case 'e':
 		l.all = true
@@ -153,6 +159,10 @@ func (l *list) choose(arg string, fields []string) {
 	for _, name := range fields {
 		name = strings.ToLower(name)
 		if column(name) == nil {
+			if l.env.Seven() {
+				l.wrong("Invalid Column List: incorrect name or improper comma-separated format")
+				return
+			}
 			l.wrong("Invalid ppid Id List: Either colum name is not correct or use comma separated colum names without whitespaces")
 			return
 		}
@@ -174,7 +184,7 @@ func (l *list) sortable(json bool) string {
 	case l.order == "" || l.everything || json && !l.chosen:
 	case l.chosen && !slices.Contains(l.columns, l.order):
 		return "-O " + l.order + " wants that column among those of -o"
-	case !l.chosen && !l.owners && !l.user:
+	case !l.chosen && l.env.Seven() && !json && l.last != 'u' && l.last != 'U', !l.chosen && !l.owners && !l.user:
 		return "-O " + l.order + " wants a list with that column: that of -u, -U or -o"
 	}
 	return ""
@@ -191,7 +201,11 @@ func run(ctx context.Context, env *cli.Env) int {
 		if status, ok := m.Use(ctx, names, len(metrics)); !ok {
 			return status
 		}
-		return m.Each(ctx, l.sample)
+		status := m.Each(ctx, l.sample)
+		if l.failed {
+			return 1
+		}
+		return status
 	})
 }
 
@@ -200,7 +214,11 @@ func (l *list) check(o *source.Options) bool {
 	if l.optioned && o.Samples > 0 {
 		l.left = o.Samples
 	}
-	if why := l.sortable(o.JSON); why != "" && !l.stop {
+	l.unsorted = l.sortable(o.JSON)
+	if l.env.Seven() && !o.JSON {
+		return l.stop // printSeven reports it
+	}
+	if why := l.unsorted; why != "" && !l.stop {
 		o.Usagef("%s", why)
 	}
 	return l.stop
@@ -209,7 +227,7 @@ func (l *list) check(o *source.Options) bool {
 // sample prints the lists of a sample. It ends the report after the last one.
 func (l *list) sample() error {
 	if !l.m.Sampled() || !l.m.One("hinv.ncpu").OK() || !l.m.One("kernel.uname.sysname").OK() {
-		return nil
+		return l.notReady()
 	}
 	if l.left < 0 {
 		l.left = 1
@@ -220,7 +238,7 @@ func (l *list) sample() error {
 	if !l.begun {
 		line := l.m.Machine()
 		if line == "" {
-			return nil
+			return l.notReady()
 		}
 		fmt.Fprintln(l.m.Out, line)
 		l.begun = true
@@ -229,6 +247,13 @@ func (l *list) sample() error {
 	var blanks string
 	l.header, blanks = pmcc.Indents(l.clock)
 	l.stamp = l.clock + blanks
+	if l.env.Seven() {
+		if l.unsorted != "" {
+			l.refuse()
+			return pmcc.ErrDone
+		}
+		return l.once(l.printSeven)
+	}
 	layout := l.layout()
 	for range l.count() {
 		if err := l.once(func() { l.print(layout) }); err != nil {
@@ -237,6 +262,14 @@ func (l *list) sample() error {
 	}
 	if l.chosen {
 		return l.once(l.printColumns)
+	}
+	return nil
+}
+
+// notReady returns the result of a sample that has no rates or lacks metrics of the host. In PCP 7 it does not count.
+func (l *list) notReady() error {
+	if l.env.Seven() {
+		return pmcc.ErrNone
 	}
 	return nil
 }
@@ -276,6 +309,12 @@ func (l *list) selected(p pmcc.Process) bool {
 	is := func(numbers []int64, metric string) bool {
 		v := p.Get(metric)
 		return v.OK() && slices.Contains(numbers, v.Int())
+	}
+	if l.env.Seven() { // by the last option
+		return (l.last != 'U' || strings.TrimSpace(owner(p)) == l.owner) &&
+			(l.last != 'p' || is(l.pidList, "proc.psinfo.pid")) &&
+			(l.last != 'c' || slices.Contains(l.names, strings.TrimSpace(name(p)))) &&
+			(l.last != 'P' || is(l.parent, "proc.psinfo.ppid"))
 	}
 	return (!l.user || strings.TrimSpace(owner(p)) == l.owner) &&
 		(!l.pids || is(l.pidList, "proc.psinfo.pid")) &&

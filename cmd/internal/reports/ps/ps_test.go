@@ -156,13 +156,48 @@ func TestUserID(t *testing.T) {
 	}
 }
 
-// TestSeven checks that with PCP_COMPAT=7 the list of all processes has their arguments.
+// TestSeven checks the lists with PCP_COMPAT=7: one for a sample, by the last option.
 func TestSeven(t *testing.T) {
 	base := record(t, false)
-	for compat, want := range map[string]string{"": "\tsmall               \n", "7": "\t3\n"} {
-		out, status := reporttest.RunEnv(t, Command, map[string]string{"PCP_COMPAT": compat, "PCP_SAMPLES": "2"}, base, "-e")
+	const host = "1000  1000  (1000)  11/14/23  1000    (1000 CPU)\n"
+	f := func(want string, status int, args ...string) {
+		t.Helper()
+		vars := map[string]string{"PCP_COMPAT": "7", "PCP_SAMPLES": "1"}
+		out, got := reporttest.RunEnv(t, Command, vars, base, args...)
+		if want = strings.ReplaceAll(want, "~", "22:13:21"); got != status || out != want {
+			t.Errorf("%q: status %d, want %d:\n%q\nwant\n%q", args, got, status, out, want)
+		}
+	}
+	const (
+		all    = "Timestamp        PID\t\t\tTTY\tTIME\t\tCMD\n~         1       \t\t3\t00:00:00\t3\n~         2       \t\t3\t00:00:00\t3\n"
+		owners = "Timestamp        USERNAME\tPID\t\t%CPU\t%MEM\tVSZ\tRSS\tTTY\tSTAT\tTIME\t\tSTART\t\tCOMMAND\n"
+		small  = "~         3         \t1       \t9.0\t1.0\t3\t10\t3\t3\t00:00:00\tJan01 00:16\tsmall               \n"
+		large  = "~         3         \t2       \t0.0\t2.0\t3\t20\t3\t3\t00:00:00\tJan01 00:16\tlarge               \n"
+	)
+	f(host+all, 0, "-e")
+	f(host+owners+small+large, 0, "-p", "2", "-u")
+	f(host+owners+large+small, 0, "-u", "-O", "%mem")
+	f(host+"Timestamp        PID\t\tPPID\t\tTTY\tTIME\t\tCMD\n~         2       \t3       \t3\t00:00:00\tlarge               \n", 0, "-u", "-p", "2")
+	f(host, 0, "-p", "3")
+	f(host+"Timestamp\tCommand\t\t\t\tTTY\tCommand\t\t\t\n~\t3                             \t3\tlarge               \n", 0, "-p", "2", "-o", "args,tty,cmd")
+	f(host+"Timestamp\tPID\t\tCommand\t\t\t\t\n~\t2       \t3\n", 0, "-c", "large", "-o", "pid,args")
+	f(host+"Sorting order not found in output columns\n", 1, "-o", "pid", "-O", "%mem")
+	f(host+"Sorting indices not set for selected flag, please remove sorting flag or choose another flag for output\n", 1, "-e", "-O", "%mem")
+	f("Invalid Column List: incorrect name or improper comma-separated format\n", 1, "-o", "nosuch")
+}
+
+// TestSevenHoles lists a process with no value except its number.
+func TestSevenHoles(t *testing.T) {
+	base := record(t, true)
+	for want, args := range map[string][]string{
+		"\n22:13:21         2       \t00:00:00\t-\n":                                    nil,
+		"\n22:13:21         2       \t\t\t00:00:00\t\n":                                 {"-e"},
+		"\n22:13:21         \t2       \t-\t\t\t\t\t\t00:00:00\t?\t-\n":                  {"-u"},
+		"\n22:13:21\t?\t2       \t-\t?\t-" + strings.Repeat(" ", 29) + "\t?\t?\t?\t-\n": {"-o", "uname,pid,%cpu,%mem,wchan,cls,start,args,pname"},
+	} {
+		out, status := reporttest.RunEnv(t, Command, map[string]string{"PCP_COMPAT": "7", "PCP_SAMPLES": "1"}, base, args...)
 		if status != 0 || !strings.Contains(out, want) {
-			t.Errorf("PCP_COMPAT=%s: status %d, want %q\n%s", compat, status, want, out)
+			t.Errorf("%q: status %d, %q, want %q", args, status, out, want)
 		}
 	}
 }

@@ -276,8 +276,9 @@ func (m *Manager) Host(ctx context.Context) string {
 }
 
 // run fetches the metrics and calls report after each fetch, as often as the options require,
-// until the archive ends or report returns false. It returns the exit status.
-func (m *Manager) run(ctx context.Context, report func() bool) int {
+// until the archive ends or report returns false. Samples that report does not count are in addition. It returns
+// the exit status.
+func (m *Manager) run(ctx context.Context, report func() (more, counts bool)) int {
 	samples, finish := m.o.Samples, false
 	if samples == 0 && m.o.Finish != nil {
 		finish = true
@@ -286,7 +287,7 @@ func (m *Manager) run(ctx context.Context, report func() bool) int {
 	if m.counters() && (samples > 0 || finish) {
 		samples++
 	}
-	for n := 0; ; n++ {
+	for n := 0; ; {
 		if err := m.fetch(ctx, m.c); err != nil {
 			switch {
 			case ctx.Err() != nil, pcp.Code(err) == pcp.ErrEOL:
@@ -300,10 +301,14 @@ func (m *Manager) run(ctx context.Context, report func() bool) int {
 		if samples > 0 && n >= samples || finish && micro(m.last).Compare(micro(m.window.Finish)) >= 0 {
 			return 0
 		}
-		if !report() {
+		more, counts := report()
+		if !more {
 			return 0
 		}
 		m.reports++
+		if counts {
+			n++
+		}
 		if m.Archive {
 			continue
 		}

@@ -51,15 +51,19 @@ func (r Report) Run(ctx context.Context, env *cli.Env, body func(m *Manager) int
 var (
 	ErrDone   = errors.New("the report is complete") // it ends with status 0
 	ErrNotYet = errors.New("not the first sample")   // a sample without the values that EachOrFirst waits for
+	ErrNone   = errors.New("nothing to report")      // a sample that does not count, as in PCP 7
 )
 
 // Each fetches the metrics and calls report after each fetch, as often as the options require, until the archive ends
 // or report returns an error, which is printed. It returns the exit status.
 func (m *Manager) Each(ctx context.Context, report func() error) int {
 	var failed error
-	status := m.run(ctx, func() bool {
-		failed = report()
-		return failed == nil
+	status := m.run(ctx, func() (more, counts bool) {
+		if failed = report(); errors.Is(failed, ErrNone) {
+			failed = nil
+			return true, false
+		}
+		return failed == nil, true
 	})
 	switch {
 	case failed == nil:
