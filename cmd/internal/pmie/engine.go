@@ -40,6 +40,9 @@ type Config struct {
 	Timeout time.Duration
 	// Interval is the interval of rules that do not set delta; 0 means ten seconds.
 	Interval time.Duration
+	// Nanoseconds takes times and intervals of archives in nanoseconds, as PCP 7 does. They are otherwise in microseconds and
+	// milliseconds.
+	Nanoseconds bool
 	// Zone is the zone of $hour and the like, and of times that are printed; nil means local
 	// time.
 	Zone *time.Location
@@ -219,7 +222,7 @@ func (e *Engine) Close() error {
 
 // Window sets the time window in which rules are evaluated.
 func (e *Engine) Window(start, stop pcp.Timestamp) {
-	e.get.start, e.stop = real(start), real(stop)
+	e.get.start, e.stop = e.cfg.real(start), e.cfg.real(stop)
 }
 
 // Load reads rules. It reports and counts mistakes, and returns whether the last statement was sound,
@@ -259,7 +262,12 @@ func (e *Engine) tell(delta float64) {
 }
 
 // real returns a time in seconds, to the microsecond.
-func real(t pcp.Timestamp) float64 { return float64(t.Sec) + float64(t.Nsec/1000)/1e6 }
+func (cfg *Config) real(t pcp.Timestamp) float64 {
+	if cfg.Nanoseconds {
+		return float64(t.Sec) + float64(t.Nsec)/1e9
+	}
+	return float64(t.Sec) + float64(t.Nsec/1000)/1e6
+}
 
 // timestamp is the other way round.
 func timestamp(f float64) pcp.Timestamp {
@@ -270,7 +278,13 @@ func timestamp(f float64) pcp.Timestamp {
 	return pcp.Timestamp{Sec: int64(sec), Nsec: int32(math.Round((f-sec)*1e6)) * 1000}
 }
 
-func seconds(f float64) time.Duration { return time.Duration(math.Round(f*1e3)) * time.Millisecond }
+// step returns an interval of an archive.
+func (cfg *Config) step(seconds float64) time.Duration {
+	if cfg.Nanoseconds {
+		return time.Duration(math.Round(seconds * 1e9))
+	}
+	return time.Duration(math.Round(seconds*1e3)) * time.Millisecond
+}
 
 // UseSourceZone takes the time zone of the default host or archive, and returns both.
 func (e *Engine) UseSourceZone(ctx context.Context) (source string, zone *time.Location, err error) {

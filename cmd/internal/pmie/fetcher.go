@@ -61,8 +61,8 @@ func (h *host) of(m *eval.Metric) *eval.Series {
 }
 
 // distribute sets the values of metrics, in order of instances.
-func (h *host) distribute() {
-	time := real(h.res.Time)
+func (h *host) distribute(cfg *Config) {
+	time := cfg.real(h.res.Time)
 	for i := range h.res.Sets {
 		s := &h.res.Sets[i]
 		if s.Err == 0 && len(s.Values) > 1 && !slices.IsSortedFunc(s.Values, byInst) {
@@ -159,7 +159,7 @@ func (get *fetcher) begin(t *task, h *host) error {
 // position positions an archive: the next values are those of a time, and then those of delta
 // seconds later.
 func (get *fetcher) position(a *pmapi.ArchiveContext, start pcp.Timestamp, delta float64) error {
-	if err := a.SetMode(get.ctx, pmapi.ModeInterp, &start, seconds(delta)); err != nil {
+	if err := a.SetMode(get.ctx, pmapi.ModeInterp, &start, get.cfg.step(delta)); err != nil {
 		return fmt.Errorf("%s: pmSetMode failed: %s", get.cfg.Name, errText(err))
 	}
 	return nil
@@ -189,7 +189,7 @@ func (get *fetcher) fetch(t *task) error {
 		err := h.err
 		switch {
 		case err == nil && h.ok:
-			h.distribute()
+			h.distribute(get.cfg)
 		case err == nil:
 		case get.ctx.Err() != nil:
 			return get.ctx.Err()

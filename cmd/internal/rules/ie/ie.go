@@ -263,6 +263,7 @@ func run(ctx context.Context, env *cli.Env) int {
 // evaluate does the work, and returns the exit status.
 func (set *settings) evaluate(ctx context.Context, env *cli.Env, o *source.Options) int {
 	set.cfg.Name = env.ProgName()
+	set.cfg.Nanoseconds = env.Seven()
 	_, own := env.ProcessStderr()
 	set.journal = &journal{name: env.ProgName(), w: env.Stderr, own: own}
 	defer set.end()
