@@ -89,6 +89,7 @@ func (o Options) Open(path string) (*Archive, error) {
 	}
 	parts, err := a.find(o, path)
 	if err != nil {
+		a.traceFailed(path, "__pmLogFindOpen", err)
 		return nil, err
 	}
 	if err := a.load(o, parts); err != nil {
@@ -183,6 +184,7 @@ func (a *Archive) find(o Options, path string) (parts, error) {
 func (a *Archive) load(o Options, p parts) error {
 	v, label, err := a.volume(a.vols[0])
 	if err != nil {
+		a.traceFailed(a.path, "__pmLogChangeVol", err)
 		return err
 	}
 	defer a.release(v)

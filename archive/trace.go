@@ -39,10 +39,25 @@ func decompressor(suffix string) string {
 	return "gzip"
 }
 
+// finder returns the name of the C library's function that looks for the files of an archive.
+func finder(log *debug.Log) string {
+	if log.On(debugname.Version7) {
+		return "__pmLogFindOpen"
+	}
+	return "__pmLogOpen"
+}
+
 // traceFile traces a file of the archive in the directory.
 func (a *Archive) traceFile(path string) {
 	if a.debug.On(debugname.Archive) {
-		a.debug.Printf("__pmLogOpen: inspect file \"%s\"\n", strings.TrimPrefix(path, "./"))
+		a.debug.Printf("%s: inspect file \"%s\"\n", finder(a.debug), strings.TrimPrefix(path, "./"))
+	}
+}
+
+// traceFailed traces which step failed when the archive was opened: version 7 of the C library does.
+func (a *Archive) traceFailed(path, step string, err error) {
+	if a.debug.On(debugname.Archive) && a.debug.On(debugname.Version7) {
+		a.debug.Printf("__pmLogOpen(..., %s, ...): %s: %v\n", path, step, pcp.Code(err))
 	}
 }
 
@@ -52,10 +67,10 @@ func (a *Archive) traceMissing(base string, p parts) {
 		return
 	}
 	if len(a.vols) == 0 {
-		a.debug.Printf("__pmLogOpen: Not found: data file \"%s.0\" (or similar)\n", base)
+		a.debug.Printf("%s: Not found: data file \"%s.0\" (or similar)\n", finder(a.debug), base)
 	}
 	if p.meta == "" {
-		a.debug.Printf("__pmLogOpen: Not found: metadata file \"%s.meta\"\n", base)
+		a.debug.Printf("%s: Not found: metadata file \"%s.meta\"\n", finder(a.debug), base)
 	}
 }
 
@@ -87,30 +102,45 @@ func traceLabel(log *debug.Log, src *compressed.File, vol int32) {
 		return
 	}
 	text := fmt.Appendf(nil, "__pmLogChkLabel: fd=%d vol=%d ", src.Descriptor(), vol)
-	magic := binary.BigEndian.Uint32(b[4:])
-	if magic&^0xff != labelMagic {
-		log.Write(fmt.Appendf(text, "label magic %#x not %#x as expected\n", magic&^0xff, labelMagic))
-		return
-	}
+	version := int(pcp.ErrLabel)
 	l, err := DecodeLabel(b)
-	switch {
+	switch magic := binary.BigEndian.Uint32(b[4:]) &^ 0xff; {
+	case magic != labelMagic:
+		text = fmt.Appendf(text, "label magic %#x not %#x as expected", magic, labelMagic)
 	case err != nil:
-		text = fmt.Appendf(text, "%v\n", err)
+		text = fmt.Appendf(text, "%v", err)
 	case l.Vol != vol:
-		text = fmt.Appendf(text, "label volume %d not %d as expected\n", l.Vol, vol)
+		text = fmt.Appendf(text, "label volume %d not %d as expected", l.Vol, vol)
 	default:
-		text = fmt.Appendf(text, "[magic=%#08x version=%d vol=%d pid=%d start=", labelMagic|l.Version, l.Version, l.Vol, l.PID)
-		text = l.Start.AppendHighResStamp(text, log.Zone())
-		if l.Features != 0 {
-			text = fmt.Appendf(text, " features=%#x", l.Features)
-		}
-		text = fmt.Appendf(text, " host=%s tz=%s", l.Host, l.TimeZone)
-		if l.ZoneInfo != "" {
-			text = fmt.Appendf(text, " zoneinfo=%s", l.ZoneInfo)
-		}
-		text = append(text, "]\n"...)
+		version = l.Version
+		text = appendLabel(text, log, &l)
 	}
-	log.Write(text)
+	if log.On(debugname.Version7) {
+		text = fmt.Appendf(text, " version=%d", version)
+	}
+	log.Write(append(text, '\n'))
+}
+
+// appendLabel appends the fields of a label.
+func appendLabel(text []byte, log *debug.Log, l *Label) []byte {
+	text = fmt.Appendf(text, "[magic=%#08x version=%d vol=%d", labelMagic|l.Version, l.Version, l.Vol)
+	if log.On(debugname.Version7) {
+		switch l.Vol {
+		case VolMeta:
+			text = append(text, " (meta)"...)
+		case VolIndex:
+			text = append(text, " (index)"...)
+		}
+	}
+	text = l.Start.AppendHighResStamp(fmt.Appendf(text, " pid=%d start=", l.PID), log.Zone())
+	if l.Features != 0 {
+		text = fmt.Appendf(text, " features=%#x", l.Features)
+	}
+	text = fmt.Appendf(text, " host=%s tz=%s", l.Host, l.TimeZone)
+	if l.ZoneInfo != "" {
+		text = fmt.Appendf(text, " zoneinfo=%s", l.ZoneInfo)
+	}
+	return append(text, ']')
 }
 
 // unreadable returns the reason if b does not begin with a complete label, in the words of

@@ -59,11 +59,43 @@ func TestTraceOpen(t *testing.T) {
 	}
 }
 
+// TestTraceOpenSeven checks the names of functions in version 7 of the C library, and that it prints the step that failed.
+func TestTraceOpenSeven(t *testing.T) {
+	base := t.TempDir() + "/a"
+	open := func() string {
+		var log bytes.Buffer
+		o := Options{Debug: debug.New(&log, debugname.Archive, debugname.Version7)}
+		if a, err := o.Open(base); err == nil {
+			a.Close()
+			t.Error("the archive can be opened")
+		}
+		return strings.ReplaceAll(log.String(), base, "BASE")
+	}
+	want := "__pmLogFindOpen: Not found: data file \"a.0\" (or similar)\n__pmLogFindOpen: Not found: metadata file \"a.meta\"\n" +
+		"__pmLogOpen(..., BASE, ...): __pmLogFindOpen: No such file or directory\n"
+	if got := open(); got != want {
+		t.Errorf("logged %q, want %q", got, want)
+	}
+	for _, suffix := range []string{".0", ".meta"} {
+		if err := os.WriteFile(base+suffix, []byte("no label"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := open()
+	for _, want := range []string{"__pmLogFindOpen: inspect file \"BASE.meta\"\n", "__pmLogOpen(..., BASE, ...): __pmLogChangeVol: " + pcp.ErrLabel.Error() + "\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("logged %q, want %q", got, want)
+		}
+	}
+}
+
 // TestTraceLabel checks the trace of a label and of each kind of bad label.
 func TestTraceLabel(t *testing.T) {
 	label := Label{Version: Version2, PID: 7, Host: "cellar", TimeZone: "UTC"}
+	names, vol := []string{debugname.Archive}, int32(0)
 	f := func(want string, spoil func(b []byte) []byte) {
 		t.Helper()
+		label.Vol = vol
 		b := label.Append(nil)
 		if spoil != nil {
 			b = spoil(b)
@@ -78,7 +110,9 @@ func TestTraceLabel(t *testing.T) {
 		}
 		defer src.Close()
 		var log bytes.Buffer
-		src.TraceLabel(debug.New(&log, debugname.Archive), 0)
+		d := debug.New(&log, names...)
+		d.SetZone(time.UTC)
+		src.TraceLabel(d, vol)
 		if got := regexp.MustCompile("fd=[0-9]+").ReplaceAllString(log.String(), "fd=N"); !strings.HasPrefix(got, want) {
 			t.Errorf("logged %q, want %q", got, want)
 		}
@@ -95,6 +129,13 @@ func TestTraceLabel(t *testing.T) {
 	f("__pmLogLoadLabel: bad label read len=34: expected 120\n", func(b []byte) []byte { return b[:42] })
 	f("__pmLogLoadLabel: trailer read -> 3 (expect 4) or bad trailer len=0 (expected 132)\n", func(b []byte) []byte { return b[:131] })
 	f("__pmLogLoadLabel: trailer read -> 4 (expect 4) or bad trailer len=842074756 (expected 132)\n", put(128, "21\n"))
+	names = append(names, debugname.Version7)
+	f("__pmLogChkLabel: fd=N vol=0 label volume 808779776 not 0 as expected version=-12372\n", put(20, "05"))
+	f("__pmLogChkLabel: fd=N vol=0 [magic=0x50052602 version=2 vol=0 pid=7 start=00:00:00.000000000 host=cellar tz=UTC] version=2\n", nil)
+	vol = VolMeta
+	f("__pmLogChkLabel: fd=N vol=-1 [magic=0x50052602 version=2 vol=-1 (meta) pid=7 ", nil)
+	vol = VolIndex
+	f("__pmLogChkLabel: fd=N vol=-2 [magic=0x50052602 version=2 vol=-2 (index) pid=7 ", nil)
 }
 
 // TestTraceResult checks the dump of a record.

@@ -32,7 +32,11 @@ func (o *Options) Debugging(name string) bool { return slices.Contains(o.debugs,
 // nil if they set none: as far as they have been read.
 func (o *Options) DebugLog() *debug.Log {
 	if o.debugLog == nil {
-		o.debugLog = debug.New(o.p.Stderr, o.debugs...)
+		names := o.debugs
+		if len(names) > 0 && o.p.seven() {
+			names = append(slices.Clip(names), debugname.Version7)
+		}
+		o.debugLog = debug.New(o.p.Stderr, names...)
 		o.debugLog.SetZone(o.p.Local())
 		if o.debugLog.On(debugname.Config) {
 			o.p.Config.Trace(o.debugLog.Printf)

@@ -68,6 +68,9 @@ func (p *Program) defaults(args []string) {
 	}
 }
 
+// seven reports whether the program's output is that of PCP 7.
+func (p *Program) seven() bool { return p.Config.Get("PCP_COMPAT") == "7" }
+
 // usage keeps the usage message for Messages.Flush.
 func (p *Program) usage() {
 	if p.Usage != nil {
@@ -75,7 +78,7 @@ func (p *Program) usage() {
 		return
 	}
 	opts := p.Options
-	if p.Config.Get("PCP_COMPAT") == "7" {
+	if p.seven() {
 		opts = options7(opts)
 	}
 	p.Messages.Printf("%s", Usage(p.Name, p.Synopsis, opts))

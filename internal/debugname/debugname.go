@@ -31,3 +31,7 @@ const (
 	Labels      = "labels"      // labels
 	TLS         = "tls"         // secure connections
 )
+
+// Version7 is a name for debug.New and not an option: what is printed has the layout of version 7 of the C library where that differs
+// from version 6.
+const Version7 = "version 7"

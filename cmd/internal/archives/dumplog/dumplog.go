@@ -189,7 +189,7 @@ func run(_ context.Context, env *cli.Env) int {
 		return status
 	}
 	path := o.Archives[0]
-	if log := o.DebugLog(); log.On(debugname.Archive) {
+	if log := o.DebugLog(); log.On(debugname.Archive) && !env.Seven() {
 		log.Printf("__pmStat(\"%s\"): no decompress\n", path)
 	}
 	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.Contains(path, ",") {

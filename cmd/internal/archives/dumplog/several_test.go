@@ -86,4 +86,11 @@ func TestSeveral(t *testing.T) {
 	if r := (twin.Call{Tool: "pmdumplog", Args: []string{"a,nosuch"}, Dir: dir, Env: []string{"PCP_COMPAT=7"}}).Run(t, true); r.Status != 1 || !strings.Contains(string(r.Err), "a,nosuch") {
 		t.Errorf("a missing archive: status %d: %s", r.Status, r.Err)
 	}
+	for _, compat := range []string{"6", "7"} {
+		r := twin.Call{Tool: "pmdumplog", Args: []string{"-D", "log", "-l", "a"}, Dir: dir, Env: []string{"PCP_COMPAT=" + compat}}.Run(t, true)
+		log := string(r.Err)
+		if r.Status != 0 || strings.Contains(log, "__pmStat") != (compat == "6") || strings.Contains(log, "__pmLogFindOpen: inspect") != (compat == "7") {
+			t.Errorf("PCP_COMPAT=%s: status %d: %s", compat, r.Status, log)
+		}
+	}
 }
