@@ -156,7 +156,7 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	def.PMID = id
 	d := &bound{definition: def}
 	var why error
-	if err := b.bindAll(ctx, []*bound{d}, func(err error) { why = err }); err != nil {
+	if err := b.bindAll(ctx, []*bound{d}, bindNow, func(err error) { why = err }); err != nil {
 		return err
 	}
 	switch {
@@ -319,7 +319,7 @@ func (b *Binding) BindNames(ctx context.Context, match func(name string) bool) e
 			todo = append(todo, d)
 		}
 	}
-	return b.bindAll(ctx, todo, b.report)
+	return b.bindAll(ctx, todo, bindName, b.report)
 }
 
 // Descs sets descs[i] to the descriptor of ids[i] if that is a derived metric; a metric that
@@ -361,7 +361,7 @@ func (b *Binding) bindIDs(ctx context.Context, ids []pcp.PMID) error {
 	if todo == nil {
 		return nil
 	}
-	return b.bindAll(ctx, todo, b.report)
+	return b.bindAll(ctx, todo, bindID, b.report)
 }
 
 // known has the source's answers about names.
@@ -371,7 +371,7 @@ type known struct {
 }
 
 // bindAll binds those of todo that are not bound.
-func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)) error {
+func (b *Binding) bindAll(ctx context.Context, todo []*bound, why bindReason, report func(error)) error {
 	if len(todo) == 0 {
 		return nil
 	}
@@ -387,6 +387,7 @@ func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)
 		}
 		c := checker{b: b, known: k, name: d.Name, noValue: noValue == 1}
 		log := b.set.tracing()
+		b.traceBegin(d, why)
 		if id := k.ids[d.Name]; id != pcp.PMIDNull {
 			log.Printf("Warning: %s: derived name matches metric %s: derived ignored\n", d.Name, id)
 			d.state = replaced
@@ -405,9 +406,7 @@ func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)
 			case c.lacks != "" && b.set.Version7 && !d.quiet:
 				report(&SemanticError{d.Name, "operand " + c.lacks, unknownOperand})
 			}
-			if log != nil {
-				b.traceUnbound(d)
-			}
+			b.traceBad(d, c.wrong)
 			continue
 		}
 		root.desc.PMID = d.PMID

@@ -14,6 +14,7 @@ type checker struct {
 	name    string
 	noValue bool   // the control of this name
 	err     error  // error of the expression, nil if an operand is missing
+	wrong   *expr  // the part with the error
 	lacks   string // the first missing operand
 }
 
@@ -28,7 +29,7 @@ func (c *checker) expr(n *node) *expr {
 // fail records the error of e.
 func (c *checker) fail(e *expr, msg string) *expr {
 	if c.err == nil {
-		c.err = &SemanticError{c.name, e.where(), msg}
+		c.err, c.wrong = &SemanticError{c.name, e.where(), msg}, e
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func (c *checker) traceOperands(log *debug.Log, n *node) bool {
 		}
 		switch _, ok := c.desc(n.text); {
 		case n.op == opDefined:
-		case (id == pcp.PMIDNull || !ok) && c.b.set.Version7: // traceUnbound follows
+		case (id == pcp.PMIDNull || !ok) && log.On(debugname.Version7): // traceBad follows
 			return false
 		case id == pcp.PMIDNull:
 			log.Printf("bind_expr: error: derived metric %s: operand: %s: %v\n", c.name, n.text, pcp.ErrName)
@@ -177,19 +177,61 @@ func (b *Binding) traceLookup(name string) pcp.PMID {
 	return id
 }
 
-// traceUnbound traces that a definition could not be bound, as version 7 does.
-func (b *Binding) traceUnbound(d *bound) {
-	if b.set.Version7 {
-		b.set.tracing().Printf("__dmbind: bind_expr failed for metric[%d] %s\n", b.index(d), d.Name)
+// A bindReason is the reason why a definition is bound.
+type bindReason uint8
+
+const (
+	bindID   bindReason = iota // its PMID is used
+	bindName                   // names are listed
+	bindNow                    // it is added to the binding
+)
+
+// traceBegin traces that a definition is about to be bound, as version 7 of the C library does.
+func (b *Binding) traceBegin(d *bound, why bindReason) {
+	log := b.set.tracing()
+	if log == nil || !log.On(debugname.Version7) {
+		return
+	}
+	locked, async := 0, 1
+	switch why {
+	case bindName:
+		locked = 1
+	case bindNow:
+		async = 0
+	}
+	log.Printf("__dmbind(derive_locked=%d, ctx=%d, metric[%d] %s, async= %d)\n", locked, b.number, b.index(d), d.Name, async)
+}
+
+// traceBound traces that a definition was bound. Version 7 of the C library does so only for -D desperate.
+func (b *Binding) traceBound(d *bound) {
+	log := b.set.tracing()
+	switch {
+	case !log.On(debugname.Version7):
+		log.Printf("__dmbind: bind metric[%d] %s\n", b.index(d), d.Name)
+	case log.On(traceBind) && log.On(debugname.Desperate):
+		log.Printf("__dmbind: metric[%d] %s: after check_expr ...\n", b.index(d), d.Name)
+	default:
+		return
+	}
+	if log.On(traceBind) {
+		log.Write(dumpHead(d.root, d.root.dump(nil, nil)))
 	}
 }
 
-// traceBound traces that a definition was bound.
-func (b *Binding) traceBound(d *bound) {
+// traceBad traces that a definition was not bound, as version 7 of the C library does. An operand is missing, or wrong is the part of
+// the expression with the error.
+func (b *Binding) traceBad(d *bound, wrong *expr) {
 	log := b.set.tracing()
-	log.Printf("__dmbind: bind metric[%d] %s\n", b.index(d), d.Name)
+	if log == nil || !log.On(debugname.Version7) {
+		return
+	}
+	if wrong == nil {
+		log.Printf("__dmbind: bind_expr failed for metric[%d] %s\n", b.index(d), d.Name)
+		return
+	}
+	log.Printf("__dmbind: check_expr failed for metric[%d] %s\n", b.index(d), d.Name)
 	if log.On(traceBind) {
-		log.Write(dumpHead(d.root, d.root.dump(nil, nil)))
+		log.Write(dumpHead(wrong, wrong.dump(nil, nil)))
 	}
 }
 

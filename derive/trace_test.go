@@ -95,28 +95,66 @@ __dmclosecontext(->ctx 0) called dm->ADDR 5 metrics
 `)
 }
 
-// TestTraceSeven traces a definition that lacks an operand, as version 7 does.
+// TestTraceSeven checks that with the layout of version 7 each attempt to bind is traced, and a failure with the bad expression.
 func TestTraceSeven(t *testing.T) {
 	var b bytes.Buffer
-	s := traced(&b)
-	s.Version7 = true
-	if err := s.Add("my.b", "1 + nosuch"); err != nil {
-		t.Fatal(err)
+	s := traced(&b, debugname.Appl1, debugname.Version7)
+	for i, expr := range []string{"ncpu * 2", "1 + nosuch", "u32 + mem.used"} {
+		if err := s.Add("my."+"abc"[i:i+1], expr); err != nil {
+			t.Fatal(err)
+		}
 	}
 	b.Reset()
-	var reported []error
-	binding := s.Bind(newFake(), func(err error) { reported = append(reported, err) })
+	binding := s.Bind(newFake(), nil)
+	id, _ := binding.Lookup("my.a")
+	if _, err := binding.Operands(t.Context(), []pcp.PMID{id}); err != nil {
+		t.Fatal(err)
+	}
 	if err := binding.BindNames(t.Context(), func(string) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
-	if len(reported) != 1 {
-		t.Errorf("reported: %v", reported)
+	if err := binding.Add(t.Context(), "own", "i32 + 1"); err != nil {
+		t.Fatal(err)
 	}
 	checkTrace(t, &b, `
-__dmgetpmid: metric "my.b" -> PMID 511.0.3
+__dmopencontext(->ctx 0) called, 5 derived metrics
+__dmbind(derive_locked=0, ctx=0, metric[2] my.a, async= 1)
+__dmgetpmid: metric "my.a" -> PMID 511.0.3
+__dmbind(derive_locked=1, ctx=0, metric[3] my.b, async= 1)
+__dmgetpmid: metric "my.b" -> PMID 511.0.4
 __dmgetpmid: metric "nosuch" -> Unknown metric name
-__dmbind: bind_expr failed for metric[2] my.b
+__dmbind: bind_expr failed for metric[3] my.b
+__dmbind(derive_locked=1, ctx=0, metric[4] my.c, async= 1)
+__dmgetpmid: metric "my.c" -> PMID 511.0.5
+__dmbind: check_expr failed for metric[4] my.c
+Derived metric expr dump from ADDR...
+expr node ADDR type=PLUS left=ADDR right=ADDR save_last=0
+    PMID: PM_ID_NULL (60.0.13 from pmDesc) numval: 0
+    Data Type: 64-bit unsigned int  InDom: PM_INDOM_NULL 0xffffffff
+    Semantics: instant  Units: none
+expr node ADDR type=NAME left=(nil) right=(nil) save_last=0 [u32] primary=0
+    PMID: 60.0.13 (60.0.13 from pmDesc) numval: 0
+    Data Type: 32-bit unsigned int  InDom: PM_INDOM_NULL 0xffffffff
+    Semantics: instant  Units: none
+expr node ADDR type=NAME left=(nil) right=(nil) save_last=0 [mem.used] primary=0
+    PMID: 60.0.10 (60.0.10 from pmDesc) numval: 0
+    Data Type: 64-bit unsigned int  InDom: PM_INDOM_NULL 0xffffffff
+    Semantics: instant  Units: Kbyte
+__dmbind(derive_locked=0, ctx=0, metric[5] own, async= 0)
+__dmgetpmid: metric "own" -> PMID 511.2047.1023
+pmAddDerived(ctx->0): per-context metric[5] own = i32 + 1
 `)
+	s = traced(&b, debugname.Appl1, debugname.Desperate, debugname.Version7)
+	if err := s.Add("my.a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	binding = s.Bind(newFake(), nil)
+	if err := binding.BindNames(t.Context(), func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if log := b.String(); !strings.Contains(log, "__dmbind: metric[2] my.a: after check_expr ...\nDerived metric expr dump from ") {
+		t.Errorf("-D desperate logged %s", log)
+	}
 }
 
 func TestTraceEvaluate(t *testing.T) {

@@ -26,6 +26,9 @@ func lookupText(id pcp.PMID, ok bool) string {
 // traceLeaves binds the metrics below name one after the other, as the C library
 // does, and traces which there are.
 func traceLeaves(ctx context.Context, log *debug.Log, b *derive.Binding, name string) error {
+	if log.On(debugname.Version7) {
+		log.Printf("__dmtraverse(ctx=%d, name=\"%s\", ...)\n", log.CurrentContext(), name)
+	}
 	for _, full := range eventNames {
 		if below(full, name) {
 			log.Printf("__dmtraverse: name=\"%s\" added \"%s\"\n", name, full)
@@ -48,6 +51,9 @@ func traceLeaves(ctx context.Context, log *debug.Log, b *derive.Binding, name st
 				return true
 			case ok:
 				log.Printf("__dmtraverse: name=\"%s\" added \"%s\"\n", name, full)
+			case log.On(debugname.Version7):
+				id, _ := b.Lookup(full)
+				log.Printf("__dmtraverse: name=\"%s\", omitting invalid child %s [%s]\n", name, full, id)
 			default:
 				log.Printf("__dmtraverse: name=\"%s\", omitting invalid child \"%s\"\n", name, full)
 			}
@@ -61,6 +67,9 @@ var eventNames = [...]string{"event.flags", "event.missed"}
 
 // traceChildren traces which children of name are derived metrics.
 func (d *derived) traceChildren(ctx context.Context, log *debug.Log, b *derive.Binding, name string) {
+	if log.On(debugname.Version7) {
+		log.Printf("__dmchildren(ctx=%d, derive_locked=0, name=\"%s\", ...)\n", log.CurrentContext(), name)
+	}
 	var parts []string
 	leaf, more := false, log.On(debugname.Appl2)
 	see := func(full string, ok bool) bool {

@@ -356,7 +356,11 @@ func (t *trace) changes(c Changes) {
 	if c&NamesChange != 0 {
 		list = append(list, "names change")
 	}
-	t.printf("PMCD state changes: %s\n", strings.Join(list, ", "))
+	what := "PMCD state changes"
+	if t.log.On(debugname.Version7) {
+		what = "PMCD state"
+	}
+	t.printf("%s: %s\n", what, strings.Join(list, ", "))
 }
 
 // ends returns the first and the last element of a list as the C library names

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/derive"
 	"github.com/go-pcp/pcp/internal/debugname"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -404,14 +405,58 @@ func answerTo(typ wire.Type) wire.Type {
 	return wire.TypeError
 }
 
+// TestTraceDerivedNames checks what lists of names trace about derived metrics, in the layouts of both versions.
+func TestTraceDerivedNames(t *testing.T) {
+	const bind = `__dmgetpmid: metric "my.lost" -> PMID 511.0.3
+__dmgetpmid: metric "nosuch" -> Unknown metric name
+bind_expr: error: derived metric my.lost: operand: nosuch: Unknown metric name
+`
+	const end = `__dmchildren: name="my", omitting invalid child "my.lost"
+pmGetChildren(name="my") 3 regular children, no derived children (Unknown metric name)
+`
+	for seven, want := range map[bool]string{
+		false: bind + `__dmtraverse: name="my", omitting invalid child "my.lost"` + "\n" + end,
+		true: `__dmtraverse(ctx=0, name="my", ...)
+__dmbind(derive_locked=1, ctx=0, metric[2] my.lost, async= 1)
+` + bind + `__dmbind: bind_expr failed for metric[2] my.lost
+__dmtraverse: name="my", omitting invalid child my.lost [511.0.3]
+__dmchildren(ctx=0, derive_locked=0, name="my", ...)
+` + end,
+	} {
+		c, b := newCollector().traced(t, debugname.Derive)
+		names := []string{debugname.Derive}
+		if seven {
+			names = append(names, debugname.Version7)
+		}
+		set := &derive.Set{Debug: debug.New(b, names...)}
+		set.Debug.OpenContext()
+		if err := set.Add("my.lost", "nosuch + 1"); err != nil {
+			t.Fatal(err)
+		}
+		c.UseDerived(set, nil)
+		b.Reset()
+		if _, err := LeavesOf(t.Context(), c, "my"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Children(t.Context(), "my"); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); got != want {
+			t.Errorf("version 7: %t: got:\n%s\nwant:\n%s", seven, got, want)
+		}
+	}
+}
+
 // TestTraceChanges checks how state bits are named.
 func TestTraceChanges(t *testing.T) {
 	var b bytes.Buffer
 	tr := newTrace(debug.New(&b, debugname.Fetch))
 	tr.changes(AddAgent | RestartAgent | DropAgent)
 	tr.changes(DropAgent | LabelChange | NamesChange)
+	newTrace(debug.New(&b, debugname.Fetch, debugname.Version7)).changes(DropAgent)
 	const want = "PMCD state changes: agent(s) added restarted dropped\n" +
-		"PMCD state changes: agent(s) dropped, label change, names change\n"
+		"PMCD state changes: agent(s) dropped, label change, names change\n" +
+		"PMCD state: agent(s) dropped\n"
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
