@@ -424,3 +424,21 @@ func BenchmarkExtract(b *testing.B) {
 		vols.close()
 	}
 }
+
+// TestTraceVolumes checks that -D appl5 prints the reasons for new volumes with PCP_COMPAT=7 only.
+func TestTraceVolumes(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "in")
+	makeArchive(t, base, archive.Version3, 10)
+	for volume, want := range map[string]string{
+		"4":     "vol switch record count 4\n",
+		"1000b": "vol switch volume size 9",
+		"25sec": "vol switch volume timespan after next record 30.000000000 sec\n",
+	} {
+		for _, compat := range []string{"6", "7"} {
+			res := runTool(t, true, t.TempDir(), []string{"PCP_COMPAT=" + compat}, "-D", "appl5", "-v", volume, base, "out")
+			if res.Status != 0 || !strings.Contains(string(res.Err), "New log volume 1") || strings.Contains(string(res.Err), want) != (compat == "7") {
+				t.Errorf("PCP_COMPAT=%s, -v %s: status %d: %s", compat, volume, res.Status, res.Err)
+			}
+		}
+	}
+}

@@ -31,6 +31,7 @@ same, byte for byte.`,
 		{Line: `pcp logextract -c metrics.conf 20261121 few`, Text: `keep only the metrics listed in a file`},
 	},
 	SeeAlso: []string{"pmlogreduce(1)", "pmdumplog(1)"},
+	Debug:   []string{"appl5"},
 	Options: func() []cli.Option {
 		return []cli.Option{
 			cli.Heading("Options"),
@@ -124,17 +125,18 @@ var (
 // An extractor does the work.
 type extractor struct {
 	flags
-	env       *cli.Env
-	seven     bool // as PCP 7
-	allLabels bool // copy the labels of all times and inputs
-	opts      *cli.Options
-	inputs    []*input
-	sel       *selection // nil: all metrics
-	md        metadata
-	out       *archive.Writer
-	outName   string
-	loc       *time.Location
-	progress  *cli.Progress
+	env          *cli.Env
+	seven        bool // as PCP 7
+	allLabels    bool // copy the labels of all times and inputs
+	traceVolumes bool // print why a volume is switched
+	opts         *cli.Options
+	inputs       []*input
+	sel          *selection // nil: all metrics
+	md           metadata
+	out          *archive.Writer
+	outName      string
+	loc          *time.Location
+	progress     *cli.Progress
 
 	start, end       pcp.Timestamp // of all inputs together
 	winStart, winEnd pcp.Timestamp // winEnd is only valid if bounded
@@ -147,6 +149,7 @@ func run(_ context.Context, env *cli.Env) int {
 	x := &extractor{flags: flags{samples: -1}, env: env, seven: env.Seven(), allLabels: env.Seven() || !env.Classic()}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: x.own, AndOr: true})
 	x.opts = o
+	x.traceVolumes = (x.seven || !env.Classic()) && o.Debugging("appl5")
 	if x.daily && (o.Start == nil || o.Finish == nil) {
 		env.FlushOut()
 		fmt.Fprintf(env.Stderr, "%s: Warning: -w flag requires that both -S and -T are specified.\nIgnoring -w flag.\n", env.ProgName())

@@ -364,17 +364,31 @@ func (x *extractor) writeRecord(in *input) error {
 	return nil
 }
 
-// wantsVolume reports whether a record of a size in bytes needs a new volume.
+// wantsVolume reports whether a record of a size in bytes needs a new volume. With -D appl5 it prints all reasons, as PCP 7 does.
 func (x *extractor) wantsVolume(t pcp.Timestamp, size int64) bool {
 	_, pos, _ := x.out.Position()
 	limit := int64(math.MaxInt64)
 	if x.version == archive.Version2 {
 		limit = math.MaxInt32
 	}
-	return x.volumeRecords > 0 && x.written > 0 && x.written%x.volumeRecords == 0 ||
-		x.volumeBytes > 0 && pos+size > x.volumeBytes ||
-		pos+size > limit ||
-		x.volumeTime > 0 && t.Sub(x.volStart) > x.volumeTime.Seconds()
+	if x.volumeBytes > 0 {
+		limit = min(limit, x.volumeBytes)
+	}
+	records := x.volumeRecords > 0 && x.written > 0 && x.written%x.volumeRecords == 0
+	bytes := pos+size > limit
+	span := x.volumeTime > 0 && t.Sub(x.volStart) > x.volumeTime.Seconds()
+	if x.traceVolumes {
+		if records {
+			fmt.Fprintf(x.env.Stderr, "vol switch record count %d\n", x.written)
+		}
+		if bytes {
+			fmt.Fprintf(x.env.Stderr, "vol switch volume size %d now, next record %d bytes\n", pos, size)
+		}
+		if span {
+			fmt.Fprintf(x.env.Stderr, "vol switch volume timespan after next record %.9f sec\n", t.Sub(x.volStart))
+		}
+	}
+	return records || bytes || span
 }
 
 func (x *extractor) newVolume(t pcp.Timestamp) error {
