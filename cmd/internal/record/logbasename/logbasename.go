@@ -8,7 +8,9 @@ import (
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/ctext"
+	"github.com/go-pcp/pcp/internal/debugname"
 )
 
 // Command is pmlogbasename.
@@ -26,6 +28,7 @@ file of metadata for it.`,
 		{Line: `pcp logbasename /var/log/pcp/pmlogger/web7/20261121.0.xz`, Text: `print /var/log/pcp/pmlogger/web7/20261121`},
 	},
 	SeeAlso:     []string{"pmlogls(1)", "pcp-archive(5)"},
+	Debug:       []string{"appl0", "appl1"},
 	Options:     func() []cli.Option { return []cli.Option{cli.OptDebug} },
 	DieOnSignal: true,
 	Run:         run,
@@ -39,17 +42,27 @@ func run(_ context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	fmt.Fprintln(env.Stdout, Base(o.Args[0]))
+	fmt.Fprintln(env.Stdout, base(o.Args[0], o.DebugLog()))
 	return 0
 }
 
 // Base returns the base name of the archive to which a file belongs, or the name itself if it is that of no such file.
-func Base(name string) string {
+func Base(name string) string { return base(name, nil) }
+
+// base is Base. With -D appl0 it logs the file of metadata that it finds, with -D appl1 those that are missing.
+func base(name string, log *debug.Log) string {
 	ext := filepath.Ext(name)
 	if len(ext) > 1 && ctext.Digits(ext, 1) == len(ext) {
 		for _, suffix := range []string{"", ".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".zst"} {
-			if _, err := os.Stat(name + ".meta" + suffix); err == nil {
+			meta := name + ".meta" + suffix
+			if _, err := os.Stat(meta); err == nil {
+				if log.On(debugname.Appl0) {
+					log.Printf("found %s\n", meta)
+				}
 				return name
+			}
+			if log.On(debugname.Appl1) {
+				log.Printf("probe %s\n", meta)
 			}
 		}
 	}
