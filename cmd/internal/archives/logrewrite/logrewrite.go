@@ -53,6 +53,7 @@ are in place; after an interruption, the next call with -i completes or undoes t
 		{Line: `pcp logrewrite -iq -c rules.d 20261121`, Text: `apply all rules of a directory, if any applies`},
 	},
 	SeeAlso: []string{"pmlogredact(1)", "pmlogextract(1)", "pmdumplog(1)"},
+	Debug:   []string{"value", "log", "appl1", "appl3"},
 	Options: func() []cli.Option {
 		return []cli.Option{
 			cli.Heading("Options"),

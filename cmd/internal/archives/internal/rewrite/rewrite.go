@@ -112,20 +112,24 @@ func (r *Rules) Label() archive.Label {
 // copy has is not copied.
 func (w *rewriter) countUses() {
 	r := w.rules
-	for _, d := range r.meta.Descs() {
+	descs := r.meta.Descs()
+	if r.tracing() != nil {
+		descs = inTableOrder(descs)
+	}
+	for _, d := range descs {
 		if d.InDom != pcp.InDomNull {
-			w.uses[d.InDom]++
+			w.use("ref++", d.InDom, 1, d.PMID)
 		}
 	}
 	for s := range fromLast(r.metrics) {
 		switch {
 		case s.flags&metricDelete != 0:
 			if s.old.InDom != pcp.InDomNull {
-				w.uses[s.old.InDom]--
+				w.use("delete metric ref--", s.old.InDom, -1, s.old.PMID)
 			}
 		case s.flags&metricInDom != 0:
 			if s.old.InDom != pcp.InDomNull {
-				w.uses[s.old.InDom]--
+				w.use("renumber indom ref--", s.old.InDom, -1, s.old.PMID)
 			}
 			if s.new.InDom == pcp.InDomNull {
 				continue
@@ -149,7 +153,7 @@ func (w *rewriter) countUses() {
 				}
 				id = from.old
 			}
-			w.uses[id]++
+			w.use("renumber indom ref++", id, 1, s.old.PMID)
 		}
 	}
 }
@@ -347,6 +351,7 @@ func (w *rewriter) desc(m *archive.MetaRecord, body []byte) error {
 		}
 		s = &metricSpec{} // bytes behind the names, which C does not copy
 	}
+	s.trace(w.rules.tracing())
 	if s.flags&metricDelete != 0 {
 		return nil
 	}
@@ -401,6 +406,7 @@ func (w *rewriter) text(m *archive.MetaRecord, body []byte) error {
 		if s.ident != m.Ident || s.kind != m.TextKind || s.text != m.Text {
 			continue
 		}
+		s.trace(w.rules.tracing())
 		if s.flags&textDelete != 0 {
 			return nil
 		}
@@ -430,6 +436,7 @@ func (w *rewriter) indom(m *archive.MetaRecord) error {
 	if n, ok := w.uses[m.InDom]; !ok {
 		w.botch(fmt.Sprintf("Botch: InDom: %s: not in indom_hash table", m.InDom))
 	} else if n == 0 {
+		w.rules.tracing().Printf("Delete: InDom: %s: no output metrics use this\n", m.InDom)
 		return nil
 	}
 	id, list := m.InDom, full
@@ -440,6 +447,7 @@ func (w *rewriter) indom(m *archive.MetaRecord) error {
 			}
 		}
 		id, list = s.new, s.apply(full)
+		s.trace(w.rules.tracing(), full)
 		if len(list) == 0 && len(full) > 0 {
 			return nil
 		}

@@ -166,6 +166,19 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestTraceSeven checks the layout of PCP 7 for changes of metadata, which names the changed parts of a metric. The transcript
+// rewrite-debug has that of 6.0.3.
+func TestTraceSeven(t *testing.T) {
+	var log bytes.Buffer
+	rewritten(t, archive.Version3, rewrite.Config{Debug: debug.New(&log, debugname.Appl1, debugname.Version7)},
+		`metric a.count { pmid -> 245.0.77 name -> a.total } text metric 245.0.1 oneline { text -> "short" }`)
+	want := "ref++ InDom: 245.1 refcnt: 1 (for PMID: 245.0.2)\nRewrite: pmDesc for 245.0.1: pmid name\n" +
+		"Rewrite: one line help text for metric 245.0.1 \"how many\" to one line help text for metric 245.0.77 \"short\"\n"
+	if got := log.String(); got != want {
+		t.Errorf("logged:\n%s\nwant:\n%s", got, want)
+	}
+}
+
 func TestExtraUnits(t *testing.T) {
 	f := func(clause, want string) {
 		t.Helper()

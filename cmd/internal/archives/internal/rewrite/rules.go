@@ -44,7 +44,8 @@ type Config struct {
 	// old archive.
 	Progress func(at pcp.Timestamp)
 
-	// Debug logs for -D value the converted values and their results. Nil prints nothing.
+	// Debug logs for -D value the converted values and their results, for -D appl1 the changes of metrics, instances and help texts.
+	// Nil prints nothing.
 	Debug *debug.Log
 
 	// Zone is the time zone of the times in a [ValueError]. Nil is UTC.
