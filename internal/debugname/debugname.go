@@ -32,6 +32,6 @@ const (
 	TLS         = "tls"         // secure connections
 )
 
-// Version7 is a name for debug.New and not an option: what is printed has the layout of version 7 of the C library where that differs
-// from version 6.
+// Version7 is not an option. With this name in the list of debug.New the output has the layout of version 7 of the C library where
+// that differs from version 6.
 const Version7 = "version 7"
