@@ -34,7 +34,7 @@ func (s *Set) resolve(ctx context.Context) error {
 	s.unknown = nil
 	for _, n := range list {
 		if err := s.check(ctx, n); err != nil {
-			return err
+			return s.afterUnknown(err)
 		}
 	}
 	if err := s.tellUnknown(); err != nil {
@@ -190,11 +190,7 @@ func (s *Set) tellUnknown() error {
 	if len(s.unknown) == 0 {
 		return nil
 	}
-	lines := make([]string, len(s.unknown))
-	for i, name := range s.unknown {
-		lines[i] = fmt.Sprintf("Unknown metric %s (%s).", name, ErrText(pcp.ErrName))
-	}
-	text := strings.Join(lines, "\n")
+	text := s.unknownText()
 	if !s.o.IgnoreUnknown {
 		return &conf.Error{Text: text, Metric: s.unknown[0]}
 	}
@@ -202,6 +198,24 @@ func (s *Set) tellUnknown() error {
 		s.o.Warn(text)
 	}
 	return nil
+}
+
+// unknownText has a line for each unknown metric.
+func (s *Set) unknownText() string {
+	lines := make([]string, len(s.unknown))
+	for i, name := range s.unknown {
+		lines[i] = fmt.Sprintf("Unknown metric %s (%s).", name, ErrText(pcp.ErrName))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// afterUnknown puts the lines of the unknown metrics before an error of a later metric, as PCP 7 does.
+func (s *Set) afterUnknown(err error) error {
+	e, ok := err.(*conf.Error)
+	if !ok || len(s.unknown) == 0 {
+		return err
+	}
+	return &conf.Error{Text: s.unknownText() + "\n" + e.Text, Metric: e.Metric}
 }
 
 // describe fills in the descriptor and the instances.

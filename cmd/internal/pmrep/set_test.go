@@ -109,6 +109,15 @@ func report(t *testing.T, path string, o pmrep.Options, loop pmrep.Loop, specs .
 	return w.list, err
 }
 
+// TestUnknownFirst requires the lines of unknown metrics before the error of a later metric, as in PCP 7.
+func TestUnknownFirst(t *testing.T) {
+	_, err := report(t, recordAll(t), pmrep.Options{Seven: true, Instances: []string{"("}}, pmrep.Loop{}, "none.a", "disk.read", "none.b")
+	const unknown = "Unknown metric none.a (PM_ERR_NAME Unknown metric name).\n"
+	if err == nil || !strings.HasPrefix(err.Error(), unknown+"Invalid regex '('") || strings.Contains(err.Error(), "none.b") {
+		t.Errorf("%v, want %q and the error of the expression", err, unknown)
+	}
+}
+
 // TestSet samples an archive with options.
 func TestSet(t *testing.T) {
 	path := recordAll(t)
