@@ -207,6 +207,48 @@ func TestTrimNameSpace(t *testing.T) {
 	}
 }
 
+// TestEventMetricAtMark fetches event.flags, which no record has, from an archive that ends with a mark.
+func TestEventMetricAtMark(t *testing.T) {
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "marked")
+	w, err := archive.Create(path, archive.WriterConfig{Label: archive.Label{Host: "h", TimeZone: "UTC", PID: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := pcp.NewPMID(510, 0, 1)
+	if err := w.Desc(pcp.Desc{PMID: id, Type: pcp.Type32, InDom: pcp.InDomNull}, "a.metric"); err != nil {
+		t.Fatal(err)
+	}
+	res := &pcp.Result{Time: pcp.Timestamp{Sec: 1_700_000_000}}
+	res.AddError(id, 0)
+	if err := w.WriteResult(res); err != nil {
+		t.Fatal(err)
+	}
+	end := pcp.Timestamp{Sec: 1_700_000_001}
+	if err := w.Mark(end); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := OpenArchive(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, x := range []struct {
+		at   pcp.Timestamp
+		want error
+	}{{res.Time, nil}, {end, pcp.ErrEOL}} {
+		if err := c.SetMode(ctx, ModeForw, &x.at, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Fetch(ctx, []pcp.PMID{pmns.EventFlags}); !errors.Is(err, x.want) {
+			t.Errorf("at %v: %v, want %v", x.at, err, x.want)
+		}
+	}
+}
+
 // TestArchiveMetadata holds that metadata are those of the context's time.
 func TestArchiveMetadata(t *testing.T) {
 	ctx := context.Background()

@@ -225,8 +225,10 @@ func (r *recording) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *p
 	if len(ids) > 0 || r.cur.Mode() == replay.Interp {
 		return 0, r.cur.Fetch(ctx, ids, p.Profile, keep, res)
 	}
-	if err := r.cur.Next(ctx, keep, res); err != nil {
-		return 0, err
+	for mark := true; mark; mark = len(res.Sets) == 0 {
+		if err := r.cur.Next(ctx, keep, res); err != nil {
+			return 0, err
+		}
 	}
 	at := res.Time
 	res.Reset()
