@@ -167,7 +167,8 @@ func (w *rewriter) run(ctx context.Context) error {
 	scan := archive.NewScanner(r.a)
 	defer scan.Close()
 	index := r.a.Index()
-	var last, entry pcp.Timestamp // of the last record, and of the last entry of the index: PCP 7 has one for a time
+	var last pcp.Timestamp          // of the last record
+	entry := pcp.Timestamp{Sec: -1} // of the last entry of the index: PCP 7 has one for a time, and an archive may start at 0
 	lastAt, volume := int64(-1), -1
 	indexed, readAt := false, int64(archive.LabelSize(r.a.Version()))
 	for number := 0; ; number++ {

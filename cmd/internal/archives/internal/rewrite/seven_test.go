@@ -135,9 +135,14 @@ func TestSevenOutput(t *testing.T) {
 
 // TestSevenIndex rewrites two records of one time, each with metadata before it: version 7 has one entry in the index for them.
 func TestSevenIndex(t *testing.T) {
+	sevenIndex(t, pcp.Timestamp{Sec: 1700000000})
+	sevenIndex(t, pcp.Timestamp{})
+}
+
+func sevenIndex(t *testing.T, start pcp.Timestamp) {
+	t.Helper()
 	dir := t.TempDir()
 	base := filepath.Join(dir, "a")
-	start := pcp.Timestamp{Sec: 1700000000}
 	label := archive.Label{Version: archive.Version3, Start: start}
 	w, err := archive.Create(base, archive.WriterConfig{Label: label})
 	if err != nil {
@@ -175,7 +180,7 @@ func TestSevenIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, want := len(c.Index()), map[bool]int{false: 2, true: 1}[seven]; n != want {
-			t.Errorf("version 7 %t: %d entries, want %d", seven, n, want)
+			t.Errorf("start %v, version 7 %t: %d entries, want %d", start, seven, n, want)
 		}
 		c.Close()
 	}
