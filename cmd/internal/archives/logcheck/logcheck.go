@@ -124,8 +124,8 @@ func run(ctx context.Context, env *cli.Env) int {
 			}
 			continue
 		}
-		// An unreadable record is reported, but pmlogcheck of PCP 6 still exits with 0.
-		if !f.one(env, o, c) && c.ReadError == nil {
+		// An unreadable record is reported, but pmlogcheck of PCP 6 still exits with 0. It has no -f.
+		if !f.one(env, o, c) && (c.ReadError == nil || f.full || env.Seven() || !env.Classic()) {
 			status = 1
 		}
 	}

@@ -46,6 +46,9 @@ func TestRepair(t *testing.T) {
 		r := twin.Call{Tool: "pmlogcheck", Args: args, Dir: dir}.Run(t, true)
 		return r.Status, string(r.Out) + string(r.Err)
 	}
+	if status, text := run("-f", "cut"); status != 1 || !strings.Contains(text, "pmFetch: error:") {
+		t.Errorf("-f: status %d: %s", status, text)
+	}
 	// It needs a terminal for the answer.
 	if status, text := run("-r", "cut"); status != 1 || !strings.Contains(text, "not interactive so repair not allowed") {
 		t.Errorf("-r: status %d: %s", status, text)

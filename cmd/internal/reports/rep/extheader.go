@@ -25,7 +25,7 @@ func (p *reporter) writeExtHeader(f *form) {
 		zone += " (reporting, current is " + local + ")"
 	}
 	origin, finish := metricset.Seconds(r.Window.Origin), metricset.Seconds(r.Window.Finish)
-	interval := r.Interval.Seconds()
+	interval := float64(r.Interval) / 1e9 // rounded once, unlike Seconds: 1.64 s is 1.64
 	samples, duration := float64(r.Samples), r.Runtime
 	switch {
 	case r.Runtime != -1:
