@@ -236,6 +236,51 @@ func TestSeven(t *testing.T) {
 	}
 }
 
+// TestMarkInOrder merges an archive with one that goes on after its last record: no time of the output goes back.
+func TestMarkInOrder(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{"short", "long"} {
+		desc := pcp.Desc{PMID: pcp.NewPMID(245, 0, 1+i), Type: pcp.Type32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
+		start := pcp.Timestamp{Sec: 1700000000}
+		w, err := archive.Create(filepath.Join(dir, name), archive.WriterConfig{Label: archive.Label{Start: start, Host: "cellar", TimeZone: "UTC"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.Desc(desc, "test."+name)
+		for j := range 3 + 2*i {
+			res := pcp.Result{Time: start.Add(time.Duration(j) * time.Second)}
+			res.AddSet(desc.PMID)
+			res.Add(pcp.Int32Value(1))
+			err = errors.Join(err, w.WriteResult(&res))
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if res := runTool(t, true, dir, nil, "short", "long", "out"); res.Status != 0 {
+		t.Fatalf("status %d: %s", res.Status, res.Err)
+	}
+	a, err := archive.Open(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	var times []pcp.Timestamp
+	marks := 0
+	for r, err := range a.Records(pcp.Timestamp{}, archive.Forward) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, r.Time)
+		if len(r.Sets) == 0 {
+			marks++
+		}
+	}
+	if !slices.IsSortedFunc(times, pcp.Timestamp.Compare) || len(times) != 3+5+1 || marks != 1 {
+		t.Errorf("%d marks, times %v", marks, times)
+	}
+}
+
 // TestSevenTwice merges archives with records of the same times, each with new instances and thus an entry of the index:
 // with PCP_COMPAT=7 each time has one entry.
 func TestSevenTwice(t *testing.T) {

@@ -245,11 +245,13 @@ func (x *extractor) earliest() *input {
 	var first *input
 	var when pcp.Timestamp
 	for _, in := range x.inputs {
-		t := in.last
+		var t pcp.Timestamp
 		switch {
 		case in.have:
 			t = in.rec.Time
-		case !in.mark:
+		case in.mark:
+			t = in.last.Add(archive.MarkGap)
+		default:
 			continue
 		}
 		if first == nil || t.Compare(when) < 0 {
@@ -259,14 +261,14 @@ func (x *extractor) earliest() *input {
 	return first
 }
 
-// endInput handles the end of an input: a mark follows unless it was the last input, or
-// the next one continues it.
+// endInput handles the end of an input: a mark follows unless no records do, or
+// the next ones continue it.
 func (x *extractor) endInput(in *input) error {
 	in.mark, in.ended = false, true
 	if x.continues(in) {
 		return nil
 	}
-	if !slices.ContainsFunc(x.inputs, func(other *input) bool { return !other.ended }) {
+	if !slices.ContainsFunc(x.inputs, func(other *input) bool { return !other.ended && !other.mark }) {
 		return nil
 	}
 	in.last = in.last.Add(archive.MarkGap)
