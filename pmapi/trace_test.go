@@ -409,13 +409,13 @@ func answerTo(typ wire.Type) wire.Type {
 func TestTraceDerivedNames(t *testing.T) {
 	const bind = `__dmgetpmid: metric "my.lost" -> PMID 511.0.3
 __dmgetpmid: metric "nosuch" -> Unknown metric name
-bind_expr: error: derived metric my.lost: operand: nosuch: Unknown metric name
 `
 	const end = `__dmchildren: name="my", omitting invalid child "my.lost"
 pmGetChildren(name="my") 3 regular children, no derived children (Unknown metric name)
 `
 	for seven, want := range map[bool]string{
-		false: bind + `__dmtraverse: name="my", omitting invalid child "my.lost"` + "\n" + end,
+		false: bind + `bind_expr: error: derived metric my.lost: operand: nosuch: Unknown metric name
+__dmtraverse: name="my", omitting invalid child "my.lost"` + "\n" + end,
 		true: `__dmtraverse(ctx=0, name="my", ...)
 __dmbind(derive_locked=1, ctx=0, metric[2] my.lost, async= 1)
 ` + bind + `__dmbind: bind_expr failed for metric[2] my.lost
