@@ -27,10 +27,15 @@ function end() {
   window.close(); // allowed in a window without tabs
 }
 
+let commands = 0;
+
+// Only the last command has a message: answers may come in another order.
 async function command(line) {
+  const n = ++commands;
   try {
     const r = await fetch("do", { method: "POST", headers, body: JSON.stringify({ source, line }) });
-    message(r.ok ? "" : await r.text());
+    const text = r.ok ? "" : await r.text();
+    if (n === commands) message(text);
   } catch {
     end();
   }
