@@ -236,7 +236,7 @@ func TestSeven(t *testing.T) {
 	}
 }
 
-// TestMarkInOrder merges an archive with one that goes on after its last record: no time of the output goes back.
+// TestMarkInOrder merges two archives. The longer has a record at the time of the last record of the other: no time of the output goes back.
 func TestMarkInOrder(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"short", "long"} {
