@@ -225,7 +225,7 @@ func (r *recording) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *p
 	if len(ids) > 0 || r.cur.Mode() == replay.Interp {
 		return 0, r.cur.Fetch(ctx, ids, p.Profile, keep, res)
 	}
-	for mark := true; mark; mark = len(res.Sets) == 0 {
+	for mark := true; mark; mark = len(res.Sets) == 0 { // a record of values has sets
 		if err := r.cur.Next(ctx, keep, res); err != nil {
 			return 0, err
 		}

@@ -261,8 +261,8 @@ func (x *extractor) earliest() *input {
 	return first
 }
 
-// endInput handles the end of an input: a mark follows unless no records do, or
-// the next ones continue it.
+// endInput handles the end of an input. It writes a mark, unless no other input has more records or the
+// next record continues this input.
 func (x *extractor) endInput(in *input) error {
 	in.mark, in.ended = false, true
 	if x.continues(in) {

@@ -10,8 +10,9 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// TestSevenNames checks the names of metrics in messages and in the summary, with two names for one metric.
-func TestSevenNames(t *testing.T) {
+// withMetric returns an archive with a metric of these names.
+func withMetric(t *testing.T, names ...string) *archive.Archive {
+	t.Helper()
 	base := filepath.Join(t.TempDir(), "a")
 	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Version: archive.Version3, Start: pcp.Timestamp{Sec: 1700000000}}})
 	if err != nil {
@@ -20,14 +21,20 @@ func TestSevenNames(t *testing.T) {
 	desc := pcp.Desc{PMID: pcp.NewPMID(245, 0, 1), Type: pcp.Type32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
 	res := &pcp.Result{Time: pcp.Timestamp{Sec: 1700000000}}
 	res.AddSet(desc.PMID)
-	if err := errors.Join(w.Desc(desc, "cellar.one", "cellar.two", "cellar.three"), w.WriteResult(res), w.Close()); err != nil {
+	if err := errors.Join(w.Desc(desc, names...), w.WriteResult(res), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	a, err := archive.Open(base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close()
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+// TestSevenNames checks the names of metrics in messages and in the summary, with two names for one metric.
+func TestSevenNames(t *testing.T) {
+	a := withMetric(t, "cellar.one", "cellar.two", "cellar.three")
 	for _, c := range []struct {
 		seven         bool
 		title, metric string
@@ -50,22 +57,7 @@ func TestSevenNames(t *testing.T) {
 
 // TestSevenLine checks the line in a message about a name, which in version 7 is that of the next word.
 func TestSevenLine(t *testing.T) {
-	base := filepath.Join(t.TempDir(), "a")
-	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Version: archive.Version3, Start: pcp.Timestamp{Sec: 1700000000}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	desc := pcp.Desc{PMID: pcp.NewPMID(245, 0, 1), Type: pcp.Type32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
-	res := &pcp.Result{Time: pcp.Timestamp{Sec: 1700000000}}
-	res.AddSet(desc.PMID)
-	if err := errors.Join(w.Desc(desc, "cellar.one"), w.WriteResult(res), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	a, err := archive.Open(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
+	a := withMetric(t, "cellar.one")
 	for _, seven := range []bool{false, true} {
 		var lines []int
 		r := New(a, Config{Seven: seven, Verbose: true, Warn: func(w Warning) { lines = append(lines, w.Line) }})
